@@ -1,0 +1,73 @@
+# Everything here runs from a fresh clone with only Python >= 3.11 on the machine; no virtual environment need
+# be active. The first call of a target sets up what it needs in .venv, later calls reuse it.
+
+PYTHON ?= python3
+VENV   := .venv
+PY     := $(VENV)/bin/python
+# Test processes at once, and how tests are dealt to them. make test JOBS=0 runs in one process.
+JOBS   ?= 2
+DIST   ?= worksteal
+# Extra arguments: make test PYTEST_ARGS="-k logistic", make bench BENCH_ARGS="--quick"
+PYTEST_ARGS ?=
+BENCH_ARGS  ?=
+# uv installs faster and is used where it is present; make UV= keeps to pip.
+UV ?= $(shell command -v uv 2>/dev/null)
+ifeq ($(strip $(UV)),)
+INSTALL = $(PY) -m pip install -qq --disable-pip-version-check
+else
+INSTALL = $(UV) pip install --quiet --python $(PY)
+endif
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PRECIOUS: $(VENV)/.installed-%
+
+.PHONY: help demo test bench lint format dev clean distclean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: $(VENV)/.installed-demo ## fit real data, print a table and a verdict, write a picture to out/
+	@$(PY) examples/demo.py
+
+test: $(VENV)/.installed-test ## all tests, the examples in docstrings, and the import-layer contract
+	$(PY) -m pytest -n $(JOBS) --dist $(DIST) $(PYTEST_ARGS)
+	$(VENV)/bin/lint-imports --no-logo
+
+bench: $(VENV)/.installed-bench ## measure against the other libraries
+	$(PY) -m benchmarks $(BENCH_ARGS)
+
+lint: $(VENV)/.installed-dev ## ruff, mypy and the import-layer contract
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(VENV)/bin/lint-imports --no-logo
+
+format: $(VENV)/.installed-dev ## rewrite the source in the house style
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+dev: $(VENV)/.installed-dev ## everything for working on the code, and the pre-commit hooks
+	$(PY) -m pre_commit install
+
+clean: ## remove caches and outputs, keep .venv
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks .coverage build dist out
+	find . -path ./$(VENV) -prune -o -path ./.git -prune -o -type d -name __pycache__ -exec rm -rf {} +
+
+distclean: clean ## clean, and remove .venv
+	rm -rf $(VENV)
+
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "separatrix needs Python 3.11 or newer; choose one with: make PYTHON=/path/to/python3"; exit 1; }
+	@echo "Creating $(VENV) with $$($(PYTHON) --version) ..."
+	@$(PYTHON) -m venv $(VENV) || \
+	  { echo "python -m venv failed; on Debian and Ubuntu, install the package python3-venv"; exit 1; }
+	@touch $@
+
+# One stamp for each extra, all in the one environment.
+$(VENV)/.installed-%: $(VENV)/.created pyproject.toml constraints.txt
+	@echo "Installing separatrix and what '$*' needs into $(VENV) (a minute or two the first time) ..."
+	@$(INSTALL) -c constraints.txt -e '.[$*]'
+	@touch $@

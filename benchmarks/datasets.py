@@ -1,0 +1,69 @@
+"""The data of the workloads, as BENCHMARKS.md defines them; `scale` shrinks the number of rows only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks import cache, text
+from benchmarks.model import Dataset
+
+LEAST_ROWS = 200  # below this the classes of a scaled-down set may be missing
+
+
+def dense(n: int, p: int, n_classes: int = 2) -> Callable[[float], Dataset]:
+    """A maker of the synthetic set n×p."""
+
+    def make(scale: float = 1.0) -> Dataset:
+        rows = _scaled(n, scale)
+        kept = cache.arrays(f"dense-{rows}x{p}-{n_classes}", lambda: _classification(rows, p, n_classes))
+        return Dataset(kept["X"], kept["y"], f"make_classification, {rows:,}×{p}, {n_classes} classes")
+
+    return make
+
+
+def words(n_classes: int) -> Callable[[float], Dataset]:
+    """A maker of the text set: 20 classes, or two groups of them."""
+
+    def make(scale: float = 1.0) -> Dataset:
+        corpus = text.corpus()
+        kept = cache.arrays(f"text-{corpus.key}", corpus.build)
+        X = sp.csr_matrix((kept["data"], kept["indices"], kept["indptr"]), shape=tuple(kept["shape"]))
+        y = kept["y"] if n_classes == 20 else kept["binary"]
+        rows = min(_scaled(20_000, scale), X.shape[0])
+        source = f"{corpus.describe}, {rows:,}×{X.shape[1]:,}, {n_classes} classes"
+        if rows < X.shape[0]:
+            X, y = X[:rows], y[:rows]
+        return Dataset(X, y, source)
+
+    return make
+
+
+def iris() -> Dataset:
+    """Iris as scikit-learn carries it."""
+    from sklearn.datasets import load_iris
+
+    X, y = load_iris(return_X_y=True)
+    return Dataset(X, y, "iris, 150×4, 3 classes")
+
+
+def _scaled(n: int, scale: float) -> int:
+    return n if scale == 1.0 else max(LEAST_ROWS, round(n * scale))
+
+
+def _classification(n: int, p: int, n_classes: int) -> dict[str, np.ndarray]:
+    from sklearn.datasets import make_classification
+
+    X, y = make_classification(
+        n,
+        p,
+        n_informative=max(4, p // 3),
+        n_redundant=p // 5,
+        n_classes=n_classes,
+        flip_y=0.05,
+        class_sep=0.7,
+        random_state=0,
+    )
+    return {"X": np.ascontiguousarray(X), "y": y}

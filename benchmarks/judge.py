@@ -1,0 +1,109 @@
+"""What the figures mean: ratios, excess over the best objective, marks, and whether the goal is met.
+
+Rules, in order:
+1. The reference is the goal's named peer, or the fastest peer that counts (the null rival and peers that
+   solve another problem never count).
+2. A faster answer with a worse objective does not count: a peer that beats separatrix in time but is behind
+   it in objective is passed over as the reference, and marked.
+3. separatrix is measured against the reference only at an objective no worse than the reference's.
+
+"Worse" means above by more than 1e-9 of the value: an objective evaluated in double precision is good to
+about 1e-14, while tolerances of 1e-4 on gradients leave 1e-7 or so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from benchmarks.model import SUBJECT, Options, Report, Row, Workload
+
+TOLERANCE = 1e-9
+WORSE = "worse objective"
+
+
+def worse(ours: Row, theirs: Row) -> bool:
+    """Whether our objective is above theirs by more than the tolerance; False where either has none."""
+    if ours.objective is None or theirs.objective is None:
+        return False
+    return ours.objective > theirs.objective + TOLERANCE * abs(theirs.objective)
+
+
+def seconds(row: Row) -> float:
+    """The time of a row that has one; infinite otherwise, so that it is never the fastest."""
+    return float("inf") if row.seconds is None else row.seconds
+
+
+def report(workload: Workload, source: str, unit: str, rows: Sequence[Row], options: Options) -> Report:
+    """Complete the rows and pass judgement."""
+    done = [row for row in rows if row.status == "ok"]
+    subject = next((row for row in done if row.peer == SUBJECT), None)
+    best = min((row.objective for row in done if row.objective is not None), default=None)
+    if workload.goal.share is not None:
+        met, verdict = _memory_verdict(subject, workload.goal.share)
+        ranked = sorted(rows, key=lambda row: (row.status != "ok", row.memory or 0))
+        return Report(
+            workload.id, workload.title, source, unit, tuple(ranked), workload.goal.text, verdict, met,
+            scale=options.scale,
+        )  # fmt: skip
+    reference = _reference(done, subject, workload.goal.reference)
+    standard = subject or reference
+    completed = []
+    for row in rows:
+        if row.status == "ok":
+            rival = reference if row.peer == SUBJECT else standard
+            marks = (WORSE,) if rival is not None and worse(row, rival) else ()
+            row = replace(
+                row,
+                ratio=seconds(row) / seconds(reference) if reference else None,
+                excess=None if row.objective is None or best is None else row.objective - best,
+                notes=marks + row.notes,
+            )
+        completed.append(row)
+    completed.sort(key=lambda row: (row.status != "ok", row.seconds or 0.0))
+    speedup = seconds(reference) / seconds(subject) if subject and reference else None
+    met, verdict = _speed_verdict(done, subject, reference, speedup, workload.goal.speedup)
+    return Report(
+        workload.id, workload.title, source, unit, tuple(completed), workload.goal.text, verdict, met,
+        speedup, reference.peer if reference else None, options.scale,
+    )  # fmt: skip
+
+
+def _reference(done: Sequence[Row], subject: Row | None, named: str | None) -> Row | None:
+    """Rules 1 and 2."""
+    rivals = [row for row in done if row.peer != SUBJECT and row.counts]
+    if named is not None:
+        rivals = [row for row in rivals if row.peer == named]
+    elif subject is not None:
+        rivals = [row for row in rivals if not (seconds(row) < seconds(subject) and worse(row, subject))]
+    return min(rivals, key=seconds, default=None)
+
+
+def _speed_verdict(
+    done: Sequence[Row],
+    subject: Row | None,
+    reference: Row | None,
+    speedup: float | None,
+    wanted: float | None,
+) -> tuple[bool | None, str]:
+    """Met or missed, and the sentence that says by how much."""
+    if subject is None:
+        return None, "separatrix did not run"
+    if reference is None or speedup is None or wanted is None:
+        return None, "no peer to compare with"
+    text = f"{speedup:.2f}× the speed of {reference.peer}"
+    if worse(subject, reference):
+        gap = (subject.objective or 0.0) - (reference.objective or 0.0)
+        return False, f"missed: {text}, but a worse objective (by {gap:.1e}), so it does not count"
+    passed_over = [r.peer for r in done if r.counts and r.peer != SUBJECT and seconds(r) < seconds(reference)]
+    if passed_over:
+        text += f" ({', '.join(passed_over)} faster at a worse objective: not counted)"
+    return speedup >= wanted, f"{'met' if speedup >= wanted else 'missed'}: {text}"
+
+
+def _memory_verdict(subject: Row | None, wanted: float) -> tuple[bool | None, str]:
+    """Peak memory against the share wanted."""
+    if subject is None or subject.share is None:
+        return None, "separatrix did not run"
+    met = subject.share < wanted
+    return met, f"{'met' if met else 'missed'}: {100 * subject.share:.1f} % of the data above the data"

@@ -1,0 +1,132 @@
+"""The values that travel through the harness: a data set, a task, a goal, a row and a report of results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+SUBJECT = "separatrix"  # the library under test; every other participant is a peer
+
+Status = Literal["ok", "failed", "missing", "skipped", "declined"]
+
+
+class LinearAnswer(NamedTuple):
+    """What a linear classifier learned: coef (1 or K, p) and intercept (1 or K,)."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Rows and labels with a sentence saying where they came from."""
+
+    X: Any  # ndarray (n, p) or CSR
+    y: np.ndarray  # integer codes 0..K-1
+    source: str
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of X: the measure that peak memory is compared with."""
+        if hasattr(self.X, "indptr"):
+            return self.X.data.nbytes + self.X.indices.nbytes + self.X.indptr.nbytes
+        return self.X.nbytes
+
+    def head(self, n: int) -> Dataset:
+        """The first n rows (rows are shuffled when the data are made)."""
+        return Dataset(self.X[:n], self.y[:n], self.source)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a peer is asked to do. `kind` is what it must be able to do, the rest describes the data."""
+
+    workload: str
+    kind: str  # "logistic", "cold_start", "one_row"; later "gaussian_nb", "svc", ...
+    n: int = 0
+    p: int = 0
+    n_classes: int = 2
+    sparse: bool = False
+    C: float = 1.0
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What separatrix must reach: a speed-up over the reference peer, or a share of the data's memory."""
+
+    text: str
+    speedup: float | None = None
+    share: float | None = None
+    reference: str | None = None  # a named peer; None means the fastest one that counts
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run: which participants, how often, how large."""
+
+    peers: tuple[str, ...]
+    asked: bool = False  # the peers were named by the user: none is skipped for being slow
+    repeat: int = 3
+    scale: float = 1.0
+    memory: bool = False
+    skip_slow: bool = True
+    slow_limit: float = 60.0
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One line of BENCHMARKS.md. `run` measures it; `data` and `score` are used by the runs that fit."""
+
+    id: str
+    title: str
+    goal: Goal
+    run: Callable[[Workload, Options, Callable[[str], None]], Report]
+    kind: str = "logistic"
+    data: Callable[[float], Dataset] | None = None
+    score: Callable[[Any, Dataset, Task], float] | None = None  # lower is better; the same for everyone
+    growth: bool = False
+    published: Mapping[str, float] = field(default_factory=dict)  # peer: seconds in BENCHMARKS.md
+
+    def task(self, data: Dataset) -> Task:
+        """The task that this workload sets on these data."""
+        n, p = data.X.shape
+        return Task(self.id, self.kind, n, p, len(np.unique(data.y)), hasattr(data.X, "indptr"))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One participant's result. Times in seconds, memory in bytes; None where it was not measured."""
+
+    peer: str
+    status: Status = "ok"
+    seconds: float | None = None
+    runs: tuple[float, ...] = ()
+    objective: float | None = None
+    excess: float | None = None  # objective minus the best of the run
+    ratio: float | None = None  # seconds over the reference's seconds
+    memory: int | None = None  # peak above the loaded data
+    share: float | None = None  # memory over the data's bytes
+    counts: bool = True  # may serve as the reference: solves the same problem, and is not the null rival
+    growth: tuple[float | None, ...] = ()  # seconds at n/4, n/2, n
+    exponent: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """A workload's table and its last line."""
+
+    id: str
+    title: str
+    source: str
+    unit: str  # of the time column: "s", "ms", "µs"; "" when no time is shown
+    rows: tuple[Row, ...]
+    goal: str
+    verdict: str
+    met: bool | None  # None when there was nothing to compare
+    speedup: float | None = None
+    reference: str | None = None
+    scale: float = 1.0

@@ -1,0 +1,70 @@
+"""What an adapter tells the harness: its name, whether it is installed, what it can do, and how to fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import metadata, util
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from benchmarks.model import LinearAnswer, Task
+
+
+class Peer:
+    """A participant. Subclasses set the fields and write `fit`; libraries are imported inside methods."""
+
+    name: ClassVar[str]
+    module: ClassVar[str]  # importable when the peer is installed
+    distribution: ClassVar[str]  # its name on PyPI, for the version
+    kinds: ClassVar[frozenset[str]] = frozenset()  # task kinds it can do
+    counts: ClassVar[bool] = True  # solves the same problem, so it may be the reference
+    note: ClassVar[str] = ""  # shown beside its results
+    slow: ClassVar[Mapping[str, float]] = MappingProxyType({})  # workload: seconds it is expected to take
+    cold_start: ClassVar[str] = ""  # lines that bind `Model`, for C1
+
+    def available(self) -> bool:
+        """Whether the library is installed; it is not imported to find out."""
+        return util.find_spec(self.module) is not None
+
+    def version(self) -> str:
+        """The installed version, or an empty string."""
+        try:
+            return metadata.version(self.distribution)
+        except metadata.PackageNotFoundError:
+            return ""
+
+    def declines(self, task: Task) -> str | None:
+        """Why the peer does not take part in this task, or None when it does."""
+        return None if task.kind in self.kinds else f"not for {task.kind.replace('_', ' ')}"
+
+    def prepare(self, X: Any, y: np.ndarray, task: Task) -> tuple[Any, Any]:
+        """X and y in the form `fit` wants; not timed, so that a rival is seen at its best."""
+        return X, y
+
+    def fit(self, X: Any, y: Any, task: Task) -> Any:
+        """The timed call. For logistic tasks it returns a LinearAnswer."""
+        raise NotImplementedError
+
+
+class EstimatorPeer(Peer):
+    """A peer whose models have scikit-learn's interface."""
+
+    kinds = frozenset({"logistic", "cold_start", "one_row"})
+
+    def make(self, task: Task) -> Any:
+        """The unfitted estimator for the task."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any, task: Task) -> LinearAnswer:
+        """Fit the estimator and read its coefficients."""
+        model = self.make(task).fit(X, y)
+        return LinearAnswer(model.coef_, model.intercept_)
+
+
+def dense_and_narrow(task: Task, columns: int) -> str | None:
+    """Why a method that builds a p×p matrix declines: one sentence, or None."""
+    if task.p > columns:
+        return f"would build a matrix of {task.p:,}² entries"
+    return None

@@ -1,0 +1,79 @@
+"""scikit-learn: the default solver (lbfgs), the same on one BLAS thread, and newton-cholesky.
+
+`max_iter` is raised so that the default tolerance, not the default of 100 iterations, ends the fit:
+a solver stopped by the counter would be compared at an objective it never aimed for.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+from benchmarks.model import LinearAnswer, Task
+from benchmarks.peers.base import EstimatorPeer, dense_and_narrow
+
+MAX_ITER = 10_000
+
+
+class Sklearn(EstimatorPeer):
+    """`LogisticRegression(solver="lbfgs")`."""
+
+    name = "sklearn"
+    module = "sklearn"
+    distribution = "scikit-learn"
+    cold_start = "from sklearn.linear_model import LogisticRegression as Model"
+
+    def make(self, task: Task) -> Any:
+        """The unfitted estimator."""
+        from sklearn.linear_model import LogisticRegression
+
+        return LogisticRegression(C=task.C, max_iter=MAX_ITER)
+
+
+class SklearnOneThread(Sklearn):
+    """The same with BLAS on one thread, as OPENBLAS_NUM_THREADS=1 gives it.
+
+    On a shared 2-core machine L1 took 1.4 to 1.5 s this way and 2.1 to 3.7 s by default, and 10,000 rows
+    0.02 s against 0.4 s: without this participant the race would partly measure OpenBLAS's threads.
+    """
+
+    name = "sklearn-1thread"
+    kinds = frozenset({"logistic"})
+
+    def fit(self, X: Any, y: Any, task: Task) -> LinearAnswer:
+        """The fit under the limit."""
+        with _threads().limit(limits=1, user_api="blas"):
+            return super().fit(X, y, task)
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    """The loaded BLAS libraries, looked up once (in the warm-up), since that takes milliseconds."""
+    import sklearn.linear_model  # noqa: F401  NumPy's and SciPy's BLAS must be loaded to be found
+
+    return ThreadpoolController()
+
+
+class SklearnNewton(EstimatorPeer):
+    """`LogisticRegression(solver="newton-cholesky")`."""
+
+    name = "sklearn-newton"
+    module = "sklearn"
+    distribution = "scikit-learn"
+    kinds = frozenset({"logistic"})
+    # It factors a matrix of (Kp)² = 7,840² entries in every step, however few the rows. Estimated from the
+    # operation count, not measured.
+    slow = MappingProxyType({"L2": 600.0})
+
+    def declines(self, task: Task) -> str | None:
+        """Not for very wide data."""
+        return super().declines(task) or dense_and_narrow(task, 5_000)
+
+    def make(self, task: Task) -> Any:
+        """The unfitted estimator."""
+        from sklearn.linear_model import LogisticRegression
+
+        return LogisticRegression(C=task.C, solver="newton-cholesky", max_iter=MAX_ITER)

@@ -1,0 +1,91 @@
+"""The workloads of BENCHMARKS.md that are implemented. Adding one is one entry in the tuple below.
+
+A workload that fits names its data (`datasets`), the kind of task its peers must know, and the score by which
+all answers are compared; `race.run` does the rest.
+"""
+
+from __future__ import annotations
+
+from benchmarks import latency, memory, objective, race, startup
+from benchmarks.datasets import dense, words
+from benchmarks.model import Goal, Workload
+
+
+def _fastest(factor: float) -> Goal:
+    """A speed-up over the fastest peer at no worse objective."""
+    return Goal(f"{factor:g}× the fastest peer, at no worse objective", speedup=factor)
+
+
+WORKLOADS: dict[str, Workload] = {
+    workload.id: workload
+    for workload in (
+        Workload(
+            "L1",
+            "binary logistic, 500,000×50 dense, C=1",
+            _fastest(5),
+            race.run,
+            data=dense(500_000, 50),
+            score=objective.logistic,
+            growth=True,
+            published={
+                "sklearnex": 1.5,
+                "sklearn": 2.2,
+                "glum": 2.6,
+                "sklearn-newton": 6.0,
+                "liblinear": 10.2,
+                "statsmodels": 17.8,
+            },
+        ),
+        Workload(
+            "L2",
+            "softmax, 60,000×784, 10 classes dense",
+            _fastest(8),
+            race.run,
+            data=dense(60_000, 784, 10),
+            score=objective.logistic,
+            published={"sklearnex": 47.7, "sklearn": 65.8},
+        ),
+        Workload(
+            "L3",
+            "binary logistic, 20,000×100,000 sparse tf-idf",
+            _fastest(2),
+            race.run,
+            data=words(2),
+            score=objective.logistic,
+            published={"sklearn": 0.31, "liblinear": 0.32},
+        ),
+        Workload(
+            "L4",
+            "softmax, 20,000×100,000 sparse tf-idf, 20 classes",
+            _fastest(5),
+            race.run,
+            data=words(20),
+            score=objective.logistic,
+            published={"sklearn": 9.4},
+        ),
+        Workload(
+            "C1",
+            "cold start: import plus first LogisticRegression fit on iris, warm kernel cache",
+            Goal("1.2× sklearn's time or less", speedup=1 / 1.2, reference="sklearn"),
+            startup.run,
+            kind="cold_start",
+            score=objective.logistic,
+        ),
+        Workload(
+            "C2",
+            "one-row predict_proba, fitted logistic",
+            Goal("not slower than sklearn", speedup=1.0, reference="sklearn"),
+            latency.run,
+            kind="one_row",
+            data=dense(10_000, 50),
+            score=objective.logistic,
+        ),
+        Workload(
+            "M1",
+            "peak memory above the data for L1",
+            Goal("below 10 % of the data's size", share=0.10),
+            memory.run,
+            data=dense(500_000, 50),
+        ),
+    )
+}

@@ -1,0 +1,39 @@
+"""Linear classification with a verdict on every fit.
+
+Every public name is importable from here and loaded when first asked for, so that
+``import separatrix`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "LogisticRegression": "separatrix.models.logistic",
+    "LeastSquaresClassifier": "separatrix.models.least_squares",
+    "LinearRule": "separatrix.core.linear",
+    "RadialBasis": "separatrix.data.basis",
+    "SeparationWarning": "separatrix.verdict.verdict",
+    "ConvergenceWarning": "separatrix.verdict.verdict",
+    "Verdict": "separatrix.verdict.verdict",
+    "engine": "separatrix.data.engine",
+    "separability": "separatrix.verdict.separability",
+    "verify": "separatrix.verdict.verify",
+}
+
+__all__ = ["__version__", *_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'separatrix' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

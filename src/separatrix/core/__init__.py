@@ -1,0 +1,1 @@
+"""Mathematics that has never seen a data set: primitives, statistics, losses, geometry."""

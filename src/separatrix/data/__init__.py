@@ -1,0 +1,1 @@
+"""How rows come in: the only room that knows storage and parallelism."""

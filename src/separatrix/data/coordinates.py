@@ -1,0 +1,169 @@
+"""Inner coordinates:  z = ((x − centre) · scale) B,  so that a column's unit or origin changes nothing.
+
+    standard   centre = mean, scale = 1/spread, B = I
+    singular   the same, then B = V Σ⁻¹ from a QR factor of the columns: for condition numbers a Gram matrix
+               cannot hold (it squares them), and for columns that repeat each other
+    gram       the same, then B ≈ H^{−1/2} from a Gram matrix of a sample: a preconditioner
+    span       B = an orthonormal basis of the rows of wide data, columns unscaled
+
+and back:  w = scale · (B t),  b = b' − w·centre.  Cost: O(np) for moments, O(np²) for the factors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from separatrix.core.numerics import EPS, FloatArray
+from separatrix.core.statistics import Gram, Moments, QRFactor
+from separatrix.data.engine import sweep
+from separatrix.data.rows import Block, Rows
+
+FAR_FROM_ORIGIN = 100.0  # |mean| / spread beyond which x − centre is formed before any product
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """z = ((x − centre) · scale) B and its way back; ``basis`` None means B = I."""
+
+    centre: FloatArray
+    scale: FloatArray
+    basis: FloatArray | None = None
+
+    @classmethod
+    def standard(cls, moments: Moments, fit_intercept: bool) -> Coordinates:
+        """Mean zero and spread one (without an intercept: root mean square one, origin kept).
+
+        A column that is constant to rounding gets scale 0: it says nothing the intercept does not.
+        """
+        mean, variance = moments.mean, moments.variance
+        if not fit_intercept:
+            size = np.sqrt(variance + mean**2)
+            return cls(np.zeros_like(mean), _inverse(size, size > 0))
+        return cls(mean, _inverse(np.sqrt(variance), ~moments.constant))
+
+    @classmethod
+    def identity(cls, size: int) -> Coordinates:
+        return cls(np.zeros(size), np.ones(size))
+
+    @property
+    def size(self) -> int:
+        return len(self.centre) if self.basis is None else int(self.basis.shape[1])
+
+    @property
+    def far(self) -> bool:
+        """Whether some column lies so far from the origin that products of raw cells would cancel."""
+        return bool(np.max(np.abs(self.centre) * self.scale, initial=0.0) > FAR_FROM_ORIGIN)
+
+    def weights(self, t: FloatArray) -> FloatArray:
+        """w = scale · (B t) in the user's units: (p,) or (p, K)."""
+        w = t if self.basis is None else self.basis @ t
+        return (self.scale * w.T).T
+
+    def pull(self, gradient: FloatArray) -> FloatArray:
+        """∂/∂t from ∂/∂w of the centred columns: Bᵀ(scale · g)."""
+        g = (self.scale * gradient.T).T
+        return g if self.basis is None else self.basis.T @ g
+
+    def tile(self, cells: np.ndarray, out: FloatArray) -> None:
+        """z of a tile of raw cells, into ``out``."""
+        if self.basis is None:
+            np.subtract(cells, self.centre, out=out)
+            out *= self.scale
+            return
+        z = np.subtract(cells, self.centre, dtype=np.float64)
+        z *= self.scale
+        np.matmul(z, self.basis, out=out)
+
+    def ridge(self, lam: float) -> FloatArray:
+        """The penalty's matrix in t: λ Bᵀ scale² B, or its diagonal when B = I."""
+        if self.basis is None:
+            return lam * self.scale**2
+        scaled = self.scale[:, None] * self.basis
+        return lam * (scaled.T @ scaled)
+
+    def inner(self, w: FloatArray) -> FloatArray:
+        """t of given weights w (least squares when B is not square: the part that can be expressed)."""
+        t = (w.T * _inverse(self.scale, self.scale > 0)).T
+        return t if self.basis is None else np.linalg.lstsq(self.basis, t, rcond=None)[0]
+
+
+def singular_coordinates(
+    rows: Rows, moments: Moments, fit_intercept: bool, ridge: float = 0.0, curvature: float = 1.0
+) -> tuple[Coordinates, np.ndarray]:
+    """Coordinates along the singular directions of the standardised columns; and the aliased columns.
+
+    Directions that vanish to the rounding of the stored cells are left out. Columns that take part in one
+    are aliased (only reported without a ridge: with one, the penalty decides between them).
+    """
+    p = rows.p
+    standard = Coordinates.standard(moments, fit_intercept)
+    qr: QRFactor = sweep(_qr, rows)[0]
+    R = qr.factor()
+    if not fit_intercept:
+        R = np.vstack([R, np.sqrt(qr.weight) * qr.mean])
+    design = R * standard.scale / np.sqrt(qr.weight)
+    stack = np.vstack([np.sqrt(curvature) * design, np.diag(np.sqrt(ridge) * standard.scale)])
+    _, values, vectors = np.linalg.svd(stack, full_matrices=False)
+    # a cell is stored to EPS·|mean|: a direction thinner than that is made of rounding
+    noise = EPS * max(8.0 * p, 8.0 * float(np.max(np.abs(moments.mean) * standard.scale, initial=0.0)))
+    keep = values > noise * max(values[0], EPS)
+    aliased = np.empty(0, dtype=np.intp)
+    if ridge == 0 and not keep.all():
+        taking_part = np.sqrt(np.sum(vectors[~keep] ** 2, axis=0)) > 1e-5
+        aliased = np.flatnonzero(taking_part & (standard.scale > 0))
+    return replace(standard, basis=vectors[keep].T / values[keep]), aliased
+
+
+def gram_coordinates(
+    rows: Rows, moments: Moments, fit_intercept: bool, ridge: float, curvature: float
+) -> Coordinates:
+    """B with BᵀHB near the identity, from the Gram matrix of about 20 rows a column."""
+    p = rows.p
+    standard = Coordinates.standard(moments, fit_intercept)
+    stride = 1 if rows.lazy else max(1, rows.n // max(20 * p, 2048))
+    gram: Gram = sweep(_sampled_gram, rows, stride)[0]
+    scatter = gram.scatter()
+    if not fit_intercept:
+        scatter = scatter + gram.weight * np.outer(gram.mean, gram.mean)
+    scaled = standard.scale[:, None] * scatter * standard.scale / gram.weight
+    scaled = curvature * scaled + np.diag(ridge * standard.scale**2 + (standard.scale == 0))
+    values, vectors = np.linalg.eigh(scaled)
+    floor = 1e-8 * values[-1]  # a sample may miss a direction: never stretch one by more than 1e4
+    return replace(standard, basis=vectors / np.sqrt(np.maximum(values, floor)))
+
+
+def diagonal_coordinates(
+    moments: Moments, fit_intercept: bool, ridge: float, curvature: float
+) -> Coordinates:
+    """Columns divided by √(κ·variance + λ): the Gram preconditioner's diagonal, where p is too large for more."""
+    standard = Coordinates.standard(moments, fit_intercept)
+    live = standard.scale > 0
+    variance = _inverse(standard.scale**2, live)
+    return replace(standard, scale=_inverse(np.sqrt(curvature * variance + ridge), live))
+
+
+def row_span(rows: Rows, centre: FloatArray) -> tuple[Coordinates, Rows]:
+    """w = Qt with (X − centre)ᵀ = QR, and the rows Rᵀ that t sees; ‖w‖ = ‖t‖."""
+    dense = rows.source if isinstance(rows.source, np.ndarray) else rows.source.toarray()
+    q, r = np.linalg.qr(np.subtract(dense, centre, dtype=np.float64).T)
+    inner = Rows.of(np.ascontiguousarray(r.T), rows.y, rows.weight)
+    return Coordinates(centre, np.ones(rows.p), q), inner
+
+
+def _sampled_gram(block: Block, stride: int, _memo: Any) -> tuple[Gram, None]:
+    total = Gram.zero(block.X.shape[1])
+    for part in block.tiles(block.X.shape[1], stride):
+        weight = None if block.weight is None else block.weight[part]
+        total = total + Gram.of(block.dense(part), weight=weight)
+    return total, None
+
+
+def _qr(block: Block, _params: Any, _memo: Any) -> tuple[QRFactor, None]:
+    return QRFactor.of(block.dense(slice(0, block.n)), weight=block.weight), None
+
+
+def _inverse(size: FloatArray, where: np.ndarray) -> FloatArray:
+    return np.divide(1.0, size, out=np.zeros_like(size), where=where)

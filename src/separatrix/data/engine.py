@@ -1,0 +1,225 @@
+"""One sweep over the rows:  total = Σ_b local(block_b, params), on a fixed grid and a fixed merge tree.
+
+``local(block, params, memo) -> (stats, memo)`` is pure and module-level; ``stats`` has ``+``. The grid
+belongs to the rows and the tree to the grid, never to the number of workers, so serial, threads and
+Dask add the same numbers in the same order and give the same bits.
+
+    with engine("serial"):             one block after another
+    with engine("threads", workers=2): the default; one pool, BLAS pinned to one thread inside a block
+    with engine("dask"):               blocks are tasks of the current Dask scheduler or client
+    with engine(blocks=7):             another grid (answers agree to rounding, not to the bit)
+
+Cost: one pass over the data a sweep; memory for about log₂(blocks) + workers statistics.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from separatrix.data.rows import Block, Rows
+
+Kind = Literal["serial", "threads", "dask"]
+Local = Callable[["Block", Any, Any], tuple[Any, Any]]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """How sweeps run: the kind, how many workers, and how many blocks the grid has (None: by shape)."""
+
+    kind: Kind = "threads"
+    workers: int | None = None
+    blocks: int | None = None
+
+
+_current: ContextVar[Engine] = ContextVar("separatrix_engine", default=Engine())  # noqa: B039  an Engine is frozen
+
+
+def current_engine() -> Engine:
+    return _current.get()
+
+
+@contextmanager
+def engine(
+    kind: Kind | None = None, *, workers: int | None = None, blocks: int | None = None
+) -> Iterator[Engine]:
+    """Choose how sweeps run inside a ``with`` block.
+
+    Parameters
+    ----------
+    kind : "serial", "threads" or "dask"; None keeps the current one
+    workers : threads to use, default the cores this process may use
+    blocks : cut in-memory rows into this many blocks, default by the data's shape
+
+    Examples
+    --------
+    >>> with engine("serial", blocks=7) as chosen:
+    ...     chosen
+    Engine(kind='serial', workers=None, blocks=7)
+    """
+    if kind not in (None, "serial", "threads", "dask"):
+        raise ValueError(f'engine {kind!r} is unknown: use "serial", "threads" or "dask"')
+    for name, number in (("workers", workers), ("blocks", blocks)):
+        if number is not None and number < 1:
+            raise ValueError(f"{name} must be at least 1, got {number}")
+    old = _current.get()
+    chosen = replace(old, kind=kind or old.kind, workers=workers or old.workers, blocks=blocks or old.blocks)
+    token = _current.set(chosen)
+    try:
+        yield chosen
+    finally:
+        _current.reset(token)
+
+
+def available_cores() -> int:
+    """Cores this process may use (its affinity, not the machine's)."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+def sweep(
+    local: Local, rows: Rows, params: Any = None, memo: Sequence[Any] | None = None
+) -> tuple[Any, list[Any]]:
+    """Apply ``local`` to every block and add the statistics up the fixed tree.
+
+    Returns the total and the list of memos, one a block, to hand to the next sweep.
+    """
+    chosen = current_engine()
+    count = rows.n_blocks
+    memos: Sequence[Any] = memo if memo is not None else [None] * count
+    if chosen.kind == "dask":
+        return _dask_sweep(local, rows, params, memos)
+    workers = min(chosen.workers or available_cores(), count)
+    with one_blas_thread():
+        if chosen.kind == "serial" or workers == 1:
+            results: Iterable[tuple[Any, Any]] = (
+                local(rows.block(i), params, memos[i]) for i in range(count)
+            )
+            return _gather(results)
+        return _gather(_threaded(local, rows, params, memos, workers))
+
+
+def _threaded(
+    local: Local, rows: Rows, params: Any, memos: Sequence[Any], workers: int
+) -> Iterator[tuple[Any, Any]]:
+    """Results in block order with at most 2·workers blocks under way, so memory stays bounded."""
+
+    def run(i: int) -> tuple[Any, Any]:
+        return local(rows.block(i), params, memos[i])
+
+    pool = _pool(workers)
+    pending: list[Future[tuple[Any, Any]]] = []
+    submitted = 0
+    try:
+        for done in range(rows.n_blocks):
+            while submitted < rows.n_blocks and submitted < done + 2 * workers:
+                pending.append(pool.submit(run, submitted))
+                submitted += 1
+            yield pending.pop(0).result()
+    finally:
+        for future in pending:
+            future.cancel()
+
+
+def _gather(results: Iterable[tuple[Any, Any]]) -> tuple[Any, list[Any]]:
+    memos: list[Any] = []
+
+    def stats() -> Iterator[Any]:
+        for stat, memo in results:
+            memos.append(memo)
+            yield stat
+
+    total = merge_tree(stats())
+    return total, memos
+
+
+def merge_tree(stats: Iterable[Any], add: Callable[[Any, Any], Any] = lambda a, b: a + b) -> Any:
+    """Add in the order of a binary counter: the association depends on the count alone.
+
+    >>> merge_tree("abcde", lambda a, b: f"({a}{b})")
+    '(((ab)(cd))e)'
+    """
+    stack: list[tuple[int, Any]] = []
+    for stat in stats:
+        level = 0
+        while stack and stack[-1][0] == level:
+            stat = add(stack.pop()[1], stat)
+            level += 1
+        stack.append((level, stat))
+    if not stack:
+        raise ValueError("there is nothing to merge: the rows have no blocks")
+    total = stack.pop()[1]
+    while stack:
+        total = add(stack.pop()[1], total)
+    return total
+
+
+def _dask_task(local: Local, block: Block, params: Any, memo: Any) -> tuple[Any, Any]:
+    with one_blas_thread():
+        return local(block, params, memo)
+
+
+def _dask_sweep(local: Local, rows: Rows, params: Any, memos: Sequence[Any]) -> tuple[Any, list[Any]]:
+    import dask
+
+    # pure=False: a params object is new in every sweep, hashing it would cost more than it saves
+    run = dask.delayed(_dask_task, pure=False)
+    shared = dask.delayed(params, traverse=False)
+    results = [run(local, rows.delayed_block(i), shared, memos[i]) for i in range(rows.n_blocks)]
+    add = dask.delayed(_add, pure=False)
+    total = merge_tree([r[0] for r in results], add)
+    total_value, memo_values = dask.compute(total, [r[1] for r in results])
+    return total_value, list(memo_values)
+
+
+def _add(a: Any, b: Any) -> Any:
+    return a + b
+
+
+@cache
+def _pool(workers: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(workers, thread_name_prefix="separatrix")
+
+
+# threadpoolctl scans the loaded libraries when a controller is made (milliseconds): keep one, and count
+# how many sweeps are inside so that the last to leave restores the user's setting.
+_blas_lock = threading.Lock()
+_blas_depth = 0
+_blas_limit: Any = None
+
+
+@cache
+def _blas_controller() -> Any:
+    import scipy.linalg.blas  # noqa: F401  SciPy loads a BLAS of its own: it must be there to be pinned
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """BLAS on one thread while any sweep is under way; re-entrant and safe from several threads."""
+    global _blas_depth, _blas_limit
+    controller = _blas_controller()
+    with _blas_lock:
+        if _blas_depth == 0:
+            _blas_limit = controller.limit(limits=1, user_api="blas")
+            _blas_limit.__enter__()
+        _blas_depth += 1
+    try:
+        yield
+    finally:
+        with _blas_lock:
+            _blas_depth -= 1
+            if _blas_depth == 0:
+                _blas_limit.__exit__(None, None, None)

@@ -1,0 +1,176 @@
+"""Rows as blocks on a fixed grid: arrays, memmaps, CSR and Dask partitions look the same to a sweep.
+
+    rows = blocks 0 … B−1,   block b = rows edges[b] … edges[b+1]−1,   B a function of shape alone
+
+Inside a block, work goes by tiles of a few thousand rows that fit the cache. Nothing is copied whole: an
+array, a memmap or the three vectors of a CSR matrix are sliced; a Dask partition is read when its turn
+comes. Validation happened at the door (``data.door``); nothing here checks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from separatrix.core.numerics import FloatArray
+from separatrix.core.statistics import Moments
+from separatrix.data.engine import current_engine, sweep
+
+TILE_BYTES = 1 << 19  # half a megabyte of float64: two tiles fit a second-level cache
+BLOCK_CELLS = 1 << 20  # cells of a dense block: enough work to hide a task's cost
+SPARSE_BLOCK_CELLS = 1 << 19  # stored cells of a sparse block
+MAX_BLOCKS = 64
+MAX_SPARSE_BLOCKS = 8  # a sparse block's statistics are as wide as the vocabulary
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows start … start+n−1: their cells (array or CSR), targets and weights (None: all one)."""
+
+    X: Any
+    y: Any
+    weight: FloatArray | None
+    start: int
+
+    @property
+    def n(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def sparse(self) -> bool:
+        return not isinstance(self.X, np.ndarray)
+
+    def tiles(self, width: int, stride: int = 1) -> Iterator[slice]:
+        """Slices of the block, about half a megabyte of float64 each; every ``stride``-th of them."""
+        size = max(64, TILE_BYTES // (8 * max(width, 1)))
+        for i, a in enumerate(range(0, self.n, size)):
+            if i % stride == 0:
+                yield slice(a, min(a + size, self.n))
+
+    def dense(self, part: slice) -> np.ndarray:
+        """The cells of a tile as a dense array (a view where they already are one)."""
+        cells = self.X[part]
+        return cells.toarray() if self.sparse else cells
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table cut into blocks, with a target and a weight for each row.
+
+    ``source`` is an ndarray, a CSR matrix, or a list of Dask partitions already turned into arrays.
+    """
+
+    source: Any
+    n: int
+    p: int
+    edges: tuple[int, ...]
+    y: Any = None
+    weight: FloatArray | None = None
+
+    @classmethod
+    def of(cls, X: Any, y: Any = None, weight: FloatArray | None = None) -> Rows:
+        """Rows of an array or CSR matrix, on the grid its shape (or the engine) asks for.
+
+        >>> Rows.of(np.zeros((10, 3))).n_blocks
+        1
+        """
+        n, p = X.shape
+        if isinstance(X, np.ndarray):
+            count = min(MAX_BLOCKS, n * p // BLOCK_CELLS)
+        else:
+            count = min(MAX_SPARSE_BLOCKS, X.nnz // SPARSE_BLOCK_CELLS)
+        count = current_engine().blocks or count
+        return cls(X, n, p, grid(n, count), y, weight)
+
+    @property
+    def n_blocks(self) -> int:
+        return len(self.edges) - 1
+
+    @property
+    def lazy(self) -> bool:
+        """Whether the cells are read anew in every sweep (a Dask source)."""
+        return isinstance(self.source, list)
+
+    @property
+    def sparse(self) -> bool:
+        return not self.lazy and not isinstance(self.source, np.ndarray)
+
+    @property
+    def total_weight(self) -> float:
+        return float(self.n) if self.weight is None else float(self.weight.sum())
+
+    def with_targets(self, y: Any, weight: FloatArray | None) -> Rows:
+        return replace(self, y=y, weight=weight)
+
+    def block(self, i: int) -> Block:
+        a, b = self.edges[i], self.edges[i + 1]
+        if self.lazy:
+            cells = self.source[i].compute(scheduler="synchronous")
+        elif self.sparse:
+            cells = _csr_slice(self.source, a, b)
+        else:
+            cells = self.source[a:b]
+        return self._block_of(cells, i)
+
+    def delayed_block(self, i: int) -> Any:
+        """The block as a Dask task; a Dask source stays where it is and only its targets travel."""
+        import dask
+
+        if self.lazy:
+            return dask.delayed(self._block_of, pure=False)(self.source[i], i)
+        return dask.delayed(self.block(i), traverse=False)
+
+    def _block_of(self, cells: Any, i: int) -> Block:
+        a, b = self.edges[i], self.edges[i + 1]
+        y = None if self.y is None else self.y[a:b]
+        weight = None if self.weight is None else self.weight[a:b]
+        return Block(cells, y, weight, a)
+
+    def moments(self) -> Moments:
+        """Weighted mean and variance of every column, in one sweep."""
+        total: Moments = sweep(_moments, self)[0]
+        return total
+
+
+def grid(n: int, blocks: int) -> tuple[int, ...]:
+    """Edges of ``blocks`` nearly equal blocks of n rows.
+
+    >>> grid(10, 3)
+    (0, 3, 6, 10)
+    """
+    blocks = max(1, min(blocks, n))
+    return tuple(n * i // blocks for i in range(blocks + 1))
+
+
+def _csr_slice(X: Any, a: int, b: int) -> Any:
+    """Rows a … b−1 of a CSR matrix sharing its data (SciPy's own slicing copies)."""
+    lo, hi = X.indptr[a], X.indptr[b]
+    part = type(X)((b - a, X.shape[1]), dtype=X.dtype)
+    part.data, part.indices, part.indptr = X.data[lo:hi], X.indices[lo:hi], X.indptr[a : b + 1] - lo
+    return part
+
+
+def _moments(block: Block, _params: Any, _memo: Any) -> tuple[Moments, None]:
+    if not block.sparse:
+        return Moments.of(block.X, block.weight), None
+    from separatrix.data.sparse import column_sums
+
+    X, p = block.X, block.X.shape[1]
+    first, second, stored = np.zeros(p), np.zeros(p), np.zeros(p)
+    spread = np.empty(0) if block.weight is None else np.repeat(block.weight, np.diff(X.indptr))
+    column_sums(X.data, X.indices, spread, first, second, stored)
+    total = float(block.n) if block.weight is None else float(block.weight.sum())
+    with np.errstate(invalid="ignore", over="ignore"):
+        mean = first / total if total > 0 else first
+        # Σ w x² − W m² is safe where zeros are stored away: then |m| is no larger than the spread. A column
+        # with few zeros is centred cell by cell instead.
+        scatter = np.maximum(second - total * mean * mean, 0.0)
+        full = np.flatnonzero(stored > 0.5 * total)
+        if len(full):
+            columns = X[:, full].toarray().astype(np.float64)
+            weight = np.ones(block.n) if block.weight is None else block.weight
+            scatter[full] = weight @ (columns - mean[full]) ** 2
+    return Moments(total, mean, np.zeros(p), scatter), None

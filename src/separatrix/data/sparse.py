@@ -1,0 +1,69 @@
+"""Products of a CSR block with a few columns, compiled, without the GIL:  η = XW,  G = Xᵀs.
+
+SciPy's own products hold one thread; these run side by side on blocks. W is (p, K) and row-major, so a
+stored cell touches one contiguous line of K numbers. Cost O(nnz·K). Cells may be float32 or float64;
+sums are float64.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+def scores_1(data, indices, indptr, w, offset, out):  # type: ignore[no-untyped-def]
+    """out_i = offset + Σ_j x_ij w_j."""
+    for i in range(out.shape[0]):
+        total = offset
+        for at in range(indptr[i], indptr[i + 1]):
+            total += data[at] * w[indices[at]]
+        out[i] = total
+
+
+@njit(cache=True, nogil=True)
+def scores_k(data, indices, indptr, w, offset, out):  # type: ignore[no-untyped-def]
+    """out_ik = offset_k + Σ_j x_ij w_jk."""
+    k_count = w.shape[1]
+    for i in range(out.shape[0]):
+        for k in range(k_count):
+            out[i, k] = offset[k]
+        for at in range(indptr[i], indptr[i + 1]):
+            x = data[at]
+            j = indices[at]
+            for k in range(k_count):
+                out[i, k] += x * w[j, k]
+
+
+@njit(cache=True, nogil=True)
+def back_1(data, indices, indptr, slope, out):  # type: ignore[no-untyped-def]
+    """out_j += Σ_i x_ij s_i."""
+    for i in range(slope.shape[0]):
+        s = slope[i]
+        for at in range(indptr[i], indptr[i + 1]):
+            out[indices[at]] += data[at] * s
+
+
+@njit(cache=True, nogil=True)
+def back_k(data, indices, indptr, slope, out):  # type: ignore[no-untyped-def]
+    """out_jk += Σ_i x_ij s_ik."""
+    k_count = slope.shape[1]
+    for i in range(slope.shape[0]):
+        for at in range(indptr[i], indptr[i + 1]):
+            x = data[at]
+            j = indices[at]
+            for k in range(k_count):
+                out[j, k] += x * slope[i, k]
+
+
+@njit(cache=True, nogil=True)
+def column_sums(data, indices, spread, first, second, stored):  # type: ignore[no-untyped-def]
+    """Per column Σ w x, Σ w x² and Σ w over the stored cells; ``spread`` is each cell's weight (or empty)."""
+    weighted = spread.shape[0] > 0
+    for at in range(data.shape[0]):
+        x = np.float64(data[at])
+        w = spread[at] if weighted else 1.0
+        j = indices[at]
+        first[j] += w * x
+        second[j] += w * x * x
+        stored[j] += w

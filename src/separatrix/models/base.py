@@ -1,0 +1,86 @@
+"""What every linear classifier shares: scores, predictions, geometry ([6867] 5.1), a verdict to show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.core.linear import LinearRule
+from separatrix.core.numerics import FloatArray
+from separatrix.data.door import is_dask, read_for_prediction, read_labels
+
+
+class LinearClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier whose score is w·x + w₀: prediction, and the geometry of its surface.
+
+    Subclasses set ``classes_``, ``coef_`` (1, p) or (K, p), ``intercept_`` (1,) or (K,), and ``rule_``.
+    """
+
+    classes_: np.ndarray
+    rule_: LinearRule
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """w·x + w₀ of each row: (n,) for two classes, (n, K) for more."""
+        return self._on_rows(X, self.rule_.score if hasattr(self, "rule_") else None)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the largest score, which is also the most probable one."""
+
+        def label(cells: Any) -> np.ndarray:
+            scores = self.rule_.score(cells)
+            codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+            return np.asarray(self.classes_[codes])
+
+        return self._on_rows(X, label)
+
+    def signed_distance(self, X: Any) -> FloatArray:
+        """(w·x + w₀)/‖w‖ of each row, positive on the side of the second class (two classes)."""
+        return self._on_rows(X, lambda cells: self.rule_.signed_distance(cells))
+
+    def functional_margin(self, X: Any, y: Any) -> FloatArray:
+        """y (w·x + w₀) of each row; for K classes the smallest score difference to a rival class."""
+        return self._margin("functional_margin", X, y)
+
+    def geometric_margin(self, X: Any, y: Any) -> FloatArray:
+        """The margin as a distance: y (w·x + w₀)/‖w‖; negative for a row on the wrong side."""
+        return self._margin("geometric_margin", X, y)
+
+    def _margin(self, kind: str, X: Any, y: Any) -> FloatArray:
+        check_is_fitted(self)
+        cells = read_for_prediction(self, X)
+        codes = self._codes_of(y, cells.shape[0])
+        target = 2.0 * codes - 1.0 if self.rule_.coef.ndim == 1 else codes
+        margin: FloatArray = getattr(self.rule_, kind)(cells, target)
+        return margin
+
+    def _codes_of(self, y: Any, n: int) -> np.ndarray:
+        """Indices of labels into ``classes_``; an unknown label is refused by value."""
+        labels, codes = read_labels(y, n)
+        known = {v: k for k, v in enumerate(self.classes_.tolist())}
+        unknown = [v for v in labels.tolist() if v not in known]
+        if unknown:
+            raise ValueError(f"label {unknown[0]!r} was not seen in training: the classes are {list(known)}")
+        return np.array([known[v] for v in labels.tolist()], dtype=np.intp)[codes]
+
+    def _on_rows(self, X: Any, function: Any) -> Any:
+        """Apply to the checked rows; a Dask collection is answered lazily, partition by partition."""
+        check_is_fitted(self)
+        cells = read_for_prediction(self, X)
+        if not is_dask(cells):
+            return function(cells)
+        if hasattr(cells, "columns"):
+            cells = cells.to_dask_array(lengths=True)
+        sample = function(np.zeros((1, cells.shape[1]), dtype=cells.dtype))
+        cells = cells.rechunk({1: -1})
+        if sample.ndim == 1:
+            return cells.map_blocks(function, dtype=sample.dtype, drop_axis=1)
+        chunks = (cells.chunks[0], (sample.shape[1],))
+        return cells.map_blocks(function, dtype=sample.dtype, chunks=chunks)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,207 @@
+"""Fit a linear model: choose coordinates and a solver, run it, and come back to the user's units.
+
+    tall, few columns     Newton in standardised columns
+    ill-conditioned       Newton in the singular directions of a QR factor (Gram would square the trouble)
+    wide and small        Newton in the span of the rows: w = Xᵀa has no more freedom than n
+    many columns          L-BFGS in coordinates that carry the Gram factor, or its diagonal
+
+Rank-deficient unpenalised data: the directions the data say nothing about are left out, the answer is the
+one of least ‖w‖ in the user's units, and the columns involved are reported.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from separatrix.core.losses import Loss
+from separatrix.core.numerics import FloatArray
+from separatrix.core.statistics import Moments
+from separatrix.data.coordinates import (
+    Coordinates,
+    diagonal_coordinates,
+    gram_coordinates,
+    row_span,
+    singular_coordinates,
+)
+from separatrix.data.objective import Objective
+from separatrix.data.rows import Rows
+from separatrix.solve.gradient import loss_curvature
+from separatrix.solve.outcome import Account, Outcome, Path
+from separatrix.solve.registry import SOLVERS, Solver, refuse_lazy
+
+FLOPS = 4e10  # of one machine, to the order of magnitude: only ratios of costs are compared
+FIRST_ORDER_SWEEPS = 60  # a typical L-BFGS fit
+NEWTON_SWEEPS = 6
+GRAM_LIMIT = 3000  # columns up to which a factor is worth forming
+WIDE_ROWS = 1500  # rows up to which wide data go through the span of their rows
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is to be minimised, before any coordinates are chosen."""
+
+    rows: Rows
+    moments: Moments
+    loss: Loss
+    ridge: float
+    fit_intercept: bool
+    n_classes: int | None = None
+
+    def objective(self, coordinates: Coordinates | None = None) -> Objective:
+        if coordinates is None:
+            coordinates = Coordinates.standard(self.moments, self.fit_intercept)
+        return Objective(self.rows, self.loss, self.ridge, self.fit_intercept, coordinates, self.n_classes)
+
+    @property
+    def outputs(self) -> int:
+        return 1 if self.n_classes is None else self.n_classes - 1
+
+
+@dataclass(frozen=True)
+class LinearFit:
+    """The answer in the user's units and all a verdict needs to know of how it was found."""
+
+    coef: FloatArray
+    intercept: FloatArray
+    outcome: Outcome
+    objective: Objective
+    solver: str
+    sweeps: float
+    seconds: float
+    path: Path | None
+    aliased: np.ndarray  # columns that lie in a combination that vanishes on the data
+
+
+def minimise(
+    problem: Problem,
+    solver: Solver | None,
+    *,
+    tol: float,
+    max_iter: int,
+    options: Mapping[str, Any] | None = None,
+    start: tuple[FloatArray, FloatArray] | None = None,
+    record: bool = False,
+    verbose: int = 0,
+    seed: int = 0,
+) -> LinearFit:
+    """Minimise the problem; ``tol`` is the relative gap asked for, ``start`` a (coef, intercept) to warm it."""
+    began = time.perf_counter()
+    if problem.rows.lazy and solver is not None:
+        refuse_lazy(solver)
+    chosen = solver or _choose(problem)
+    extra = dict(options or {})
+    if chosen.name == "sgd":
+        extra["seed"] = seed
+    objective, inner = _coordinates(problem, chosen)
+    account = Account(inner, record, verbose)
+    theta = inner.zero()
+    warm = start is not None
+    if start is not None:
+        theta = objective.from_user(*start)
+    outcome = chosen.run(account, theta, tol, max_iter, warm=warm, **extra)
+    aliased = np.empty(0, dtype=np.intp)
+    if outcome.ill_conditioned:
+        coordinates, aliased = singular_coordinates(
+            problem.rows, problem.moments, problem.fit_intercept, problem.ridge, loss_curvature(objective)
+        )
+        objective = problem.objective(coordinates)
+        account = Account(objective, record, verbose, sweeps=account.sweeps + 1)
+        theta = objective.zero() if start is None else objective.from_user(*start)
+        outcome = chosen.run(account, theta, tol, max_iter, warm=warm, **extra)
+    coef, intercept = objective.to_user(outcome.theta)
+    if len(aliased):
+        outcome = replace(outcome, unique=False)
+        coef, intercept = _least_norm(problem, coef, intercept, objective)
+    return LinearFit(
+        coef,
+        intercept,
+        outcome,
+        objective,
+        chosen.name,
+        account.sweeps,
+        time.perf_counter() - began,
+        account.path() if inner is objective or not record else _lift_path(account, objective),
+        aliased,
+    )
+
+
+def _choose(problem: Problem) -> Solver:
+    """Newton where its sweeps cost no more than a first-order fit's, else L-BFGS."""
+    rows, k = problem.rows, problem.outputs
+    if _is_wide(problem):
+        q: int = rows.n
+    else:
+        q = rows.p + 1
+    pairs = k * (k + 1) / 2
+    newton = NEWTON_SWEEPS * (rows.n * q * q * pairs + (q * k) ** 3) / FLOPS
+    if rows.sparse:
+        cells = rows.source.nnz
+        newton = np.inf if q * k > 1500 else newton
+    else:
+        cells = rows.n * rows.p
+    first = FIRST_ORDER_SWEEPS * 4 * cells * k * 5 / FLOPS
+    return SOLVERS["newton" if newton <= max(first, 0.5) and q * k <= 2 * GRAM_LIMIT else "lbfgs"]
+
+
+def _is_wide(problem: Problem) -> bool:
+    rows = problem.rows
+    return not rows.lazy and rows.p > rows.n and rows.n <= WIDE_ROWS and problem.ridge > 0
+
+
+def _coordinates(problem: Problem, solver: Solver) -> tuple[Objective, Objective]:
+    """(objective in the user's rows, objective the solver sees); they share θ."""
+    rows, moments, intercept = problem.rows, problem.moments, problem.fit_intercept
+    if solver.name in ("newton", "lbfgs") and _is_wide(problem):
+        coordinates, span = row_span(rows, moments.mean if intercept else np.zeros(rows.p))
+        outer = problem.objective(coordinates)
+        return outer, replace(outer, rows=span, coordinates=Coordinates.identity(coordinates.size))
+    chosen: Coordinates | None = None
+    if solver.name == "lbfgs":
+        k = problem.n_classes or 2
+        bend = (1 / k) * (1 - 1 / k)
+        if rows.p > GRAM_LIMIT or rows.sparse:
+            chosen = diagonal_coordinates(moments, intercept, problem.ridge, bend)
+        else:
+            chosen = gram_coordinates(rows, moments, intercept, problem.ridge, bend)
+    objective = problem.objective(chosen)
+    return objective, objective
+
+
+def _least_norm(
+    problem: Problem, coef: FloatArray, intercept: FloatArray, objective: Objective
+) -> tuple[FloatArray, FloatArray]:
+    """Of all weights with the same scores, the shortest in the user's units.
+
+    Scores fix Bᵀ-coordinates t = B⁺(w/scale); the free directions are scale·N with N orthogonal to span(B).
+    """
+    c = objective.coordinates
+    assert c.basis is not None
+    q, _ = np.linalg.qr(c.basis, mode="complete")
+    null = c.scale[:, None] * q[:, c.basis.shape[1] :]
+    null = null[:, np.linalg.norm(null, axis=0) > 0]
+    if null.shape[1] == 0:
+        return coef, intercept
+    free, _ = np.linalg.qr(null)
+    w = coef.T
+    shorter = w - free @ (free.T @ w)
+    change = shorter - w
+    if problem.fit_intercept:
+        intercept = intercept - c.centre @ change
+    return shorter.T, intercept
+
+
+def _lift_path(account: Account, outer: Objective) -> Path | None:
+    """A path recorded in the span of the rows, back in the user's columns."""
+    path = account.path()
+    if path is None:
+        return None
+    basis = outer.coordinates.basis
+    assert basis is not None
+    coef = path.coef @ basis.T
+    intercept = path.intercept - coef @ outer.coordinates.centre if outer.fit_intercept else path.intercept
+    return Path(coef, intercept, path.objective, path.gradient_norm)

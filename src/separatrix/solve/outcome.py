@@ -1,0 +1,75 @@
+"""What every solver takes and gives: a request, a running account of it, and an outcome."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from separatrix.core.numerics import FloatArray
+from separatrix.data.objective import Evaluation, Objective
+
+
+@dataclass(frozen=True)
+class Path:
+    """The points a solver visited, in the user's units: what the pictures of the notes draw.
+
+    ``coef`` (T, p) or (T, K, p), ``intercept`` (T,) or (T, K), ``objective`` and ``gradient_norm`` (T,).
+    """
+
+    coef: FloatArray
+    intercept: FloatArray
+    objective: FloatArray
+    gradient_norm: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.objective)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where a solver ended: θ, F(θ), the proven gap (inf: none), and why it stopped."""
+
+    theta: FloatArray
+    value: float
+    gap: float
+    unique: bool | None
+    iterations: int
+    stopped_by: str
+    gradient_norm: float
+    runaway: bool = False
+    ill_conditioned: bool = False
+
+
+@dataclass
+class Account:
+    """Counts sweeps and keeps the path while a solver runs; the only thing about a solve that changes."""
+
+    objective: Objective
+    record: bool = False
+    verbose: int = 0
+    sweeps: float = 0.0
+    steps: list[tuple[Any, Any, float, float]] = field(default_factory=list)
+
+    def evaluate(self, theta: FloatArray, order: int = 1, stride: int = 1) -> Evaluation:
+        self.sweeps += 1.0 / stride
+        return self.objective.evaluate(theta, order, stride)
+
+    def visit(self, theta: FloatArray, at: Evaluation, note: str = "") -> None:
+        norm = float(np.linalg.norm(at.gradient))
+        if self.record:
+            coef, intercept = self.objective.to_user(theta)
+            self.steps.append((coef, intercept, at.value, norm))
+        if self.verbose:
+            print(
+                f"  sweep {self.sweeps:7.2f}   objective {at.value:.10f}   ‖∇‖ {norm:.1e}   {note}",
+                file=sys.stderr,
+            )
+
+    def path(self) -> Path | None:
+        if not self.record:
+            return None
+        coef, intercept, objective, norm = zip(*self.steps, strict=True)
+        return Path(np.array(coef), np.array(intercept), np.array(objective), np.array(norm))

@@ -1,0 +1,106 @@
+"""Which solver can do what: each declares its needs, and an impossible pair is refused before data is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from separatrix.core.losses import Loss
+from separatrix.solve.gradient import gradient_ascent
+from separatrix.solve.lbfgs import lbfgs
+from separatrix.solve.newton import newton
+from separatrix.solve.outcome import Outcome
+from separatrix.solve.sequential import stochastic_gradient
+
+
+@dataclass(frozen=True)
+class Solver:
+    """A method, what it needs of a loss and of the rows, and the options it takes (name → meaning)."""
+
+    name: str
+    run: Callable[..., Outcome]
+    needs_curvature: bool = False
+    needs_smooth: bool = False
+    needs_memory: bool = False
+    strict: bool = False  # converges fast enough that rounding is the natural place to stop
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+SOLVERS: dict[str, Solver] = {
+    s.name: s
+    for s in (
+        Solver(
+            "newton",
+            newton,
+            needs_curvature=True,
+            strict=True,
+            options={"theta": "stop when the step in the weights is shorter than this, ‖Δw‖ < θ"},
+        ),
+        Solver("lbfgs", lbfgs, needs_smooth=True, options={"memory": "pairs of steps kept (20)"}),
+        Solver(
+            "gradient",
+            gradient_ascent,
+            needs_smooth=True,
+            options={
+                "eta": "step size in standardised columns (default: one over the curvature's bound)",
+                "threshold": "stop when the norm of the gradient falls below this",
+            },
+        ),
+        Solver(
+            "sgd",
+            stochastic_gradient,
+            needs_memory=True,
+            options={
+                "eta": "first step size in standardised columns",
+                "batch": "rows a step (32)",
+                "average": "whether the second half of the steps is averaged (True)",
+            },
+        ),
+    )
+}
+
+ALIASES = {"newton-cholesky": "newton"}
+
+REFUSED = {
+    "liblinear": 'liblinear penalises the intercept; "newton" solves the same problem without that',
+    "newton-cg": '"newton" (or "lbfgs" for many columns) reaches the same optimum faster',
+    "sag": '"sgd" is the stochastic solver here; "auto" is faster to the same optimum',
+    "saga": '"sgd" is the stochastic solver here; "auto" is faster to the same optimum',
+}
+
+
+def resolve(name: str, loss: Loss, options: Mapping[str, Any] | None) -> Solver | None:
+    """The solver of that name ("auto": None, chosen when the shape is known), or one sentence why not."""
+    if name != "auto":
+        if name in REFUSED:
+            raise ValueError(f"solver {name!r} of scikit-learn has no counterpart here: {REFUSED[name]}")
+        if ALIASES.get(name, name) not in SOLVERS:
+            known = ", ".join(f'"{s}"' for s in ("auto", *SOLVERS))
+            raise ValueError(f"solver {name!r} is unknown: use one of {known}")
+    solver = None if name == "auto" else SOLVERS[ALIASES.get(name, name)]
+    if solver is not None and solver.needs_curvature and not loss.curved:
+        raise ValueError(
+            f'solver "{solver.name}" needs a curvature and the {loss.name} loss has none: use "sgd"'
+        )
+    if solver is not None and solver.needs_smooth and not loss.smooth:
+        raise ValueError(
+            f'solver "{solver.name}" needs a slope without jumps and the {loss.name} loss has corners: use "sgd"'
+        )
+    if options and solver is None:
+        raise ValueError('solver_options belong to one solver: name it with solver=… instead of "auto"')
+    for key in options or {}:
+        assert solver is not None
+        if key not in solver.options:
+            allowed = "; ".join(f"{k}: {v}" for k, v in solver.options.items())
+            raise ValueError(f"solver {solver.name!r} has no option {key!r}; it takes {allowed}")
+    return solver
+
+
+def refuse_lazy(solver: Solver) -> None:
+    """Ordered methods take rows in memory."""
+    if solver.needs_memory:
+        raise ValueError(
+            f'solver "{solver.name}" visits rows in random order and needs them in memory: '
+            'use "newton" or "lbfgs" on a Dask source, or call X.compute() first'
+        )

@@ -1,0 +1,1 @@
+"""Why an answer may be believed: bounds, proofs of separation, and the value that carries them."""

@@ -1,0 +1,201 @@
+"""How far from the minimum at most: bounds that need the data and the parameters, never the solver's word.
+
+**Curvature bound.** For the logistic and multinomial losses the third derivative along a direction d is
+at most max_i range(z_i·d) times the second (a bounded variable's third cumulant is at most its range
+times its variance). Hence H(θ + d) ⪰ e^{−m(d)} H(θ) with m(d) = max_i range(z_i·d) ≤ r ‖d‖_H, and with
+Newton's decrement ν² = gᵀH⁻¹g, if x = r ν < 1:
+
+    a minimum exists, it is unique, and     F(θ) − min F ≤ ν² (x + (1−x) log(1−x)) / x²   →  ½ν²
+
+    r = c · max_i ‖z_i‖ / √λ_min(H),   c = 1 (two classes), √2 (K classes), 0 (squared loss: exact)
+
+That a minimum exists is a conclusion, not an assumption: on unpenalised data it proves overlap.
+
+**Fenchel bound.** With a ridge, dual weights P' = (1−ε)P + εq, feasible for the intercept (q chosen so that
+P' has the class shares of the data), give min F ≥ D, and F − D in closed form from the gradient g alone:
+
+    ½ ‖g_t + ε(∇L₀ − ∇L)‖²_{M⁻¹} + ε(L − H(q) − ∇L₀·t) + (1−ε) g_b·b,      M = the penalty's matrix
+
+where L is the mean loss at θ, ∇L₀ its gradient at zero, H(q) the entropy of q. Cost O(pK).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from separatrix.core.losses import Logistic, Multinomial, Squared
+from separatrix.core.numerics import EPS, FloatArray, xlogx
+from separatrix.data.objective import Evaluation, Objective
+
+ROUNDING = 8 * EPS  # no bound is claimed below this share of the objective: sums are rounded
+
+
+@dataclass(frozen=True)
+class Factor:
+    """H = LLᵀ (or its eigenvectors when H is singular to rounding), ready to solve."""
+
+    solve: Any
+    inverse_trace: float  # ≥ 1 / λ_min
+    singular: bool
+    reciprocal_condition: float
+
+
+def factorise(hessian: FloatArray) -> Factor:
+    """Cholesky where it holds, else the eigenvalues above rounding (the least step of all that solve)."""
+    from scipy.linalg import lapack
+
+    chol, info = lapack.dpotrf(hessian, lower=1, clean=1)
+    if info == 0:
+        inverse, info = lapack.dpotri(chol, lower=1)
+        trace = float(np.trace(inverse))
+        reciprocal = 1.0 / (trace * float(np.trace(hessian)))
+        if info == 0 and np.isfinite(trace) and reciprocal > 4 * EPS / len(hessian):
+            return Factor(lambda g: lapack.dpotrs(chol, g, lower=1)[0], trace, False, reciprocal)
+    values, vectors = np.linalg.eigh(hessian)
+    top = float(values[-1])
+    keep = values > len(values) * EPS * top
+    vectors, kept = vectors[:, keep], values[keep]
+
+    def solve(g: FloatArray) -> FloatArray:
+        return vectors @ ((vectors.T @ g) / kept)
+
+    least = float(values[0])
+    trace = float(np.sum(1.0 / values)) if least > 0 else np.inf
+    return Factor(solve, trace, not keep.all(), max(least, 0.0) / top if top > 0 else 0.0)
+
+
+def range_factor(objective: Objective) -> float:
+    """c of the curvature bound; NaN for a loss it does not cover."""
+    match objective.loss:
+        case Squared():
+            return 0.0
+        case Logistic():
+            return 1.0
+        case Multinomial():
+            return float(np.sqrt(2.0))
+    return np.nan
+
+
+def curvature_gap(decrement: float, range_: float) -> float:
+    """ν² (x + (1−x) log(1−x)) / x² with x = r ν; inf when x ≥ 1 (or unknown): nothing is proven.
+
+    >>> curvature_gap(1e-3, 0.0)
+    5e-07
+    >>> curvature_gap(1.0, 2.0)
+    inf
+    """
+    x = decrement * range_
+    if not x < 1.0:
+        return np.inf
+    if x < 1e-4:  # the series, where the closed form cancels
+        return decrement**2 * (0.5 + x / 6.0 + x * x / 12.0)
+    return float(decrement**2 * (x + (1.0 - x) * np.log1p(-x)) / x**2)
+
+
+def stale_curvature_gap(decrement: float, range_: float, drift: float) -> float:
+    """The bound at θ when H was taken ``drift`` = max score change away: H(θ) ⪰ e^{−drift} H."""
+    inflate = float(np.exp(0.5 * min(drift, 700.0)))
+    return curvature_gap(decrement * inflate, range_ * inflate)
+
+
+def decrement_after_step(decrement: float, drift: float, reach: float) -> float:
+    """Bound on ν (in the norm of the stale H) after a full step whose scores move by ``reach`` at most.
+
+    The residual of the step is (H(θ) − H)d plus the integral of the change of H along d.
+    """
+    reach = min(reach, 700.0)
+    drift = min(drift, 700.0)
+    bend = reach / 2 * (1 + reach) if reach < 1e-3 else (np.expm1(reach) - reach) / reach
+    return float(decrement * (np.expm1(drift) + np.exp(drift) * bend))
+
+
+def fenchel_gap(objective: Objective, theta: FloatArray, at: Evaluation, at_zero: Evaluation) -> float:
+    """The Fenchel bound at θ (see the module); inf without a ridge or for another loss."""
+    if objective.ridge == 0 or not isinstance(objective.loss, (Logistic, Multinomial)):
+        return np.inf
+    penalty, penalty_gradient = objective.penalty(theta)
+    t, b = objective.split(theta)
+    g_t, g_b = objective.split(at.gradient)
+    loss_t = g_t - objective.split(penalty_gradient)[0]
+    zero_t = objective.split(at_zero.gradient)[0]
+    epsilon, entropy = (0.0, 0.0) if not objective.fit_intercept else _feasible_mixture(objective, g_b)
+    if not epsilon < 1:
+        return np.inf
+    residual = g_t + epsilon * (zero_t - loss_t)
+    gap = 0.5 * _inverse_norm(objective, residual)
+    gap += epsilon * (at.value - penalty - entropy - float(np.sum(zero_t * t)))
+    gap += (1 - epsilon) * float(np.sum(g_b * b))
+    return max(float(gap), 0.0)
+
+
+def class_shares(objective: Objective) -> FloatArray:
+    """The weighted share of each class: (K,)."""
+    rows = objective.rows
+    codes = (rows.y > 0).astype(np.intp) if objective.n_classes is None else rows.y
+    totals = np.bincount(codes, rows.weight, minlength=objective.n_classes or 2)
+    return totals / totals.sum()
+
+
+def _feasible_mixture(objective: Objective, g_b: FloatArray) -> tuple[float, float]:
+    """Least ε for which q = p̄ + (ȳ − p̄)/ε is a distribution, and the entropy of that q."""
+    shares = class_shares(objective)
+    excess = np.array([-g_b, g_b]) if objective.class_basis is None else objective.class_basis @ g_b
+    mean = shares + excess  # p̄: the mean predicted probability of each class
+    epsilon = float(np.max(excess / mean, initial=0.0))
+    if epsilon <= 0 or not np.all(mean > 0):
+        return (0.0, 0.0) if np.all(mean > 0) else (1.0, 0.0)
+    q = np.maximum(mean - excess / epsilon, 0.0)
+    return epsilon, -float(xlogx(q / q.sum()).sum())
+
+
+def _inverse_norm(objective: Objective, residual: FloatArray) -> float:
+    """‖residual‖² in the inverse of the penalty's matrix; columns that are constant carry nothing."""
+    matrix = objective.ridge_matrix
+    if matrix.ndim == 1:
+        live = matrix > 0
+        return float(np.sum(residual[live].T ** 2 / matrix[live]))
+    return float(np.sum(residual * factorise(matrix).solve(residual)))
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What the data prove of θ: F, a bound on its distance from min F, existence and uniqueness."""
+
+    objective: float
+    gap: float
+    exists: bool | None
+    unique: bool | None
+    gradient_norm: float
+    sweeps: int
+
+
+def certify(objective: Objective, theta: FloatArray, *, hessian_limit: int = 3000) -> Certificate:
+    """The best bound at θ from scratch: two or three sweeps, nothing taken on trust."""
+    q = int(np.prod(objective.shape))
+    if q <= hessian_limit and (not objective.rows.sparse or q <= 1000):
+        at = objective.evaluate(theta, order=2)
+        assert at.hessian is not None
+        g = at.gradient.T.ravel()
+        factor = factorise(at.hessian)
+        range_ = range_factor(objective) * at.radius * float(np.sqrt(factor.inverse_trace))
+        decrement = float(np.sqrt(max(g @ factor.solve(g), 0.0)))
+        curvature = curvature_gap(decrement, range_) if not factor.singular else np.inf
+    else:
+        at, curvature = objective.evaluate(theta), np.inf
+    fenchel = (
+        fenchel_gap(objective, theta, at, objective.evaluate(objective.zero())) if objective.ridge else np.inf
+    )
+    gap = min(curvature, fenchel)
+    proven = np.isfinite(gap)
+    exists = True if proven or objective.ridge > 0 else None
+    return Certificate(
+        at.value,
+        max(gap, ROUNDING * abs(at.value)),
+        exists,
+        True if np.isfinite(curvature) or objective.ridge > 0 else None,
+        float(np.linalg.norm(at.gradient)),
+        2 if objective.ridge else 1,
+    )

@@ -1,0 +1,139 @@
+"""The Verdict: does the optimum exist, is it unique, how far from it are we at most, what stopped us.
+
+Status is one of
+    optimal        the gap is proven at most tol
+    closed form    a formula gave the answer; the gap is its residual's
+    not converged  the gap is known and larger than tol, or nothing could be proven
+    no optimum     a proof says the infimum is not attained (separated classes without a penalty)
+    infeasible     the constraints contradict each other
+    no claim       the method makes none
+    interrupted    stopped by the user; the gap is that of the best point so far
+"Optimal" means that a bound was met, never that a step got small.
+"""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
+
+Status = Literal[
+    "optimal", "closed form", "not converged", "no optimum", "infeasible", "no claim", "interrupted"
+]
+
+
+class SeparationWarning(UserWarning):
+    """The classes are separated and nothing bounds the weights: no maximum-likelihood estimate exists."""
+
+
+class ConvergenceWarning(_SklearnConvergenceWarning):
+    """The gap asked for was not reached; the verdict says how far the answer may be from the optimum."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """min F ∈ [bound, objective], and what is known of the minimiser.
+
+    Parameters
+    ----------
+    model : name of the estimator
+    status : see the module
+    objective : F at the fitted parameters (mean weighted loss + penalty)
+    gap : objective − bound, proven; inf when nothing could be proven
+    tol : the gap the fit was asked for
+    unique : whether the minimiser is proven unique; None when not known
+    sweeps : passes over the data (a fraction for passes over part of it)
+    seconds : wall time of the fit
+    stopped_by : what ended the fit, in words
+    findings : sentences a reader should know: separation, aliased columns, scales
+    direction : (p,) or (K, p), a direction along which the loss falls for ever, when one exists
+    columns : names or indices of columns whose coefficients run to infinity
+    separation : the :class:`~separatrix.verdict.separability.Separability` that proves it, when computed
+
+    Examples
+    --------
+    >>> print(Verdict("Demo", "optimal", 0.25, 1e-12, 1e-8, True, 6, 0.01, "gap ≤ tol"))
+    Demo · optimal, unique
+      objective 0.25   proven within 1.0e-12   6 sweeps, 10 ms   stopped: gap ≤ tol
+    """
+
+    model: str
+    status: Status
+    objective: float
+    gap: float
+    tol: float
+    unique: bool | None
+    sweeps: float
+    seconds: float
+    stopped_by: str
+    findings: tuple[str, ...] = ()
+    direction: Any = field(default=None, compare=False, repr=False)
+    columns: tuple[Any, ...] = ()
+    separation: Any = field(default=None, compare=False, repr=False)
+
+    @property
+    def bound(self) -> float:
+        """A proven lower bound of the objective's minimum (or infimum)."""
+        return self.objective - self.gap
+
+    @property
+    def settled(self) -> bool:
+        """Whether the question is closed: an optimum within tol, or a proof that there is none."""
+        return self.status in ("optimal", "closed form", "no optimum", "infeasible")
+
+    def headline(self) -> str:
+        if self.status == "no optimum":
+            return f"{self.model} · no optimum exists"
+        words = {True: ", unique", False: ", not unique", None: ""}[self.unique]
+        return f"{self.model} · {self.status}{words}"
+
+    def figures(self) -> str:
+        """The line of numbers; empty when there is no optimum to be near."""
+        if self.status == "no optimum":
+            return ""
+        proven = f"proven within {self.gap:.1e}" if self.gap < float("inf") else "no bound proven"
+        return (
+            f"objective {self.objective:.6g}   {proven}   {self.sweeps:.3g} sweeps, "
+            f"{_seconds(self.seconds)}   stopped: {self.stopped_by}"
+        )
+
+    def __str__(self) -> str:
+        lines = [self.headline()]
+        if self.figures():
+            lines.append(self.figures())
+        return "\n  ".join([*lines, *self.findings])
+
+    def _repr_html_(self) -> str:
+        mark = "#1a7f37" if self.status in ("optimal", "closed form") else "#b35900"
+        rows = [
+            (name, value)
+            for name, value in (
+                ("objective", f"{self.objective:.10g}"),
+                ("minimum proven at least", f"{self.bound:.10g}" if self.gap < float("inf") else "—"),
+                ("gap", f"{self.gap:.2e}"),
+                ("asked for", f"{self.tol:.1e}"),
+                ("sweeps", f"{self.sweeps:.3g}"),
+                ("time", _seconds(self.seconds)),
+                ("stopped", self.stopped_by),
+            )
+            if self.status != "no optimum" or name in ("sweeps", "time", "stopped")
+        ]
+        cells = "".join(
+            f"<tr><th style='text-align:left;font-weight:normal;opacity:.7;padding:.1em 1em .1em 0'>"
+            f"{html.escape(name)}</th><td style='text-align:left'>{html.escape(value)}</td></tr>"
+            for name, value in rows
+        )
+        findings = "".join(f"<li>{html.escape(f)}</li>" for f in self.findings)
+        return (
+            "<div style='font-family:sans-serif;border-left:.3em solid "
+            f"{mark};padding:.2em 1em;max-width:50em'><strong>{html.escape(self.headline())}</strong>"
+            f"<table style='border-collapse:collapse;font-variant-numeric:tabular-nums'>{cells}</table>"
+            + (f"<ul style='margin:.4em 0;padding-left:1.2em'>{findings}</ul>" if findings else "")
+            + "</div>"
+        )
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds * 1e3:.0f} ms" if seconds < 0.0995 else f"{seconds:.2f} s"
