@@ -70,8 +70,13 @@ class LinearRule:
 
     def between(self, k: int, other: int) -> LinearRule:
         """The two-class rule of class k against class ``other``: positive where k wins."""
+        if not {k, other} <= set(range(self.n_classes)) or k == other:
+            raise ValueError(
+                f"there is no surface between classes {k} and {other}: give two different indices "
+                f"from 0 to {self.n_classes - 1}"
+            )
         if self.coef.ndim == 1:
-            sign = 1.0 if (k, other) == (1, 0) else -1.0
+            sign = 1.0 if k == 1 else -1.0
             return LinearRule(sign * self.coef, sign * float(np.asarray(self.intercept)))
         b = np.asarray(self.intercept)
         return LinearRule(self.coef[k] - self.coef[other], float(b[k] - b[other]))
@@ -82,25 +87,29 @@ class LinearRule:
 
     def distance_from_origin(self) -> float:
         """−w₀ / ‖w‖: where the surface lies along w, measured from the origin."""
-        return -float(np.asarray(self.intercept)) / self._positive_norm()
+        norm = self._positive_norm()
+        return -float(np.asarray(self.intercept)) / norm
 
     def functional_margin(self, X: Any, y: FloatArray) -> FloatArray:
         """y (w·x + w₀) of each row (y = ±1); for K classes min over rivals of s_y − s_k (y = index)."""
         scores = self.score(X)
         y = np.asarray(y)
         if self.coef.ndim == 1:
-            return y * scores
+            return y.astype(scores.dtype) * scores
         return self._rival_margins(scores, y).min(axis=1)
 
     def geometric_margin(self, X: Any, y: FloatArray) -> FloatArray:
         """The functional margin in units of distance: y (w·x + w₀) / ‖w‖."""
         if self.coef.ndim == 1:
             return self.functional_margin(X, y) / self._positive_norm()
+        # class by class: all pairs at once would take K²p memory
+        gap = np.array([np.linalg.norm(self.coef - own, axis=1) for own in self.coef])
         y = np.asarray(y)
-        gap = np.linalg.norm(self.coef[:, None, :] - self.coef[None, :, :], axis=2)
         margins = self._rival_margins(self.score(X), y)
+        apart = gap[y].astype(margins.dtype)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(np.isfinite(margins), margins / gap[y], np.inf).min(axis=1)
+            # equal weights have no surface between them: one class wins everywhere (±inf), or neither does (0)
+            return np.where(margins == 0, 0, margins / apart).min(axis=1)
 
     def margin(self, X: Any, y: FloatArray) -> float:
         """The geometric margin of the set: its smallest member's; positive when the rule separates it."""

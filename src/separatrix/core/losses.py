@@ -23,7 +23,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from separatrix.core.numerics import FloatArray, logsumexp, softmax, xlogx
+from separatrix.core.numerics import FloatArray, softmax, xlogx
 
 TargetKind = Literal["sign", "real", "class"]
 
@@ -91,6 +91,16 @@ class Logistic(Loss):
         m += np.log1p(e)
         return m, slope, small
 
+    def value_slope(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        m, e, big = self._pieces(eta, y)
+        slope = np.where(m > 0, e, 1.0)
+        slope *= big
+        slope *= -y
+        np.negative(m, out=m)
+        np.maximum(m, 0.0, out=m)
+        m += np.log1p(e)
+        return m, slope
+
     def conjugate(self, a: FloatArray, y: FloatArray) -> FloatArray:
         u = -np.asarray(a) * y
         return xlogx(u) + xlogx(1.0 - u)
@@ -112,23 +122,30 @@ class Multinomial(Loss):
     def value_slope(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         at = np.arange(len(eta))
         top = eta.max(axis=1, keepdims=True)
-        own = eta[at, y] - top[:, 0]
-        p = np.exp(eta - top)
-        total = p.sum(axis=1, keepdims=True)
-        value = np.log(total[:, 0]) - own
-        p /= total
-        p[at, y] -= 1.0
-        return value, p
+        e = np.exp(eta - top)
+        own = e[at, y]  # one exactly where y has the largest score
+        e[at, y] = 0.0
+        rest = e.sum(
+            axis=1
+        )  # summed without its own class: 1 − p_y = rest / total keeps its digits as p_y → 1
+        total = rest + own
+        value = np.log1p(rest + (own - 1.0)) - (eta[at, y] - top[:, 0])
+        e /= total[:, None]
+        e[at, y] = -rest / total
+        return value, e
 
     def derivatives(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        value, slope = self.value_slope(eta, y)
+        at, k = np.arange(len(eta)), np.arange(eta.shape[1])
         p = softmax(eta)
         curvature = -p[:, :, None] * p[:, None, :]
-        k = np.arange(eta.shape[1])
-        curvature[:, k, k] += p
-        at = np.arange(len(eta))
-        value = logsumexp(eta) - eta[at, y]
-        p[at, y] -= 1.0
-        return value, p, curvature
+        others, top = 1.0 - p, p.argmax(axis=1)
+        largest = p[at, top]
+        p[at, top] = 0.0
+        others[at, top] = p.sum(axis=1)  # only the largest can be near one, where 1 − p cancels
+        p[at, top] = largest
+        curvature[:, k, k] = p * others
+        return value, slope, curvature
 
     def conjugate(self, a: FloatArray, y: FloatArray) -> FloatArray:
         q = np.array(a, dtype=float)
@@ -204,7 +221,7 @@ class SquaredHinge(Loss):
 
     def derivatives(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         short = np.maximum(1.0 - y * eta, 0.0)
-        return short * short, -2.0 * y * short, np.where(short > 0, 2.0, 0.0)
+        return short * short, -2.0 * y * short, 2.0 * (short > 0).astype(short.dtype)
 
     def conjugate(self, a: FloatArray, y: FloatArray) -> FloatArray:
         u = np.asarray(a) * y
@@ -228,7 +245,7 @@ class Exponential(Loss):
     def derivatives(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         with np.errstate(over="ignore"):
             e = np.exp(-y * eta)
-        return e, -y * e, e
+        return e, -y * e, e.copy()  # a sweep scales each part in place: none may be another
 
     def conjugate(self, a: FloatArray, y: FloatArray) -> FloatArray:
         u = -np.asarray(a) * y

@@ -23,7 +23,7 @@ def log1pexp(x: ArrayLike) -> FloatArray:
     >>> log1pexp([-1000.0, 0.0, 1000.0])
     array([0.00000000e+00, 6.93147181e-01, 1.00000000e+03])
     """
-    x = np.asarray(x)
+    x = _real(x)
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
@@ -33,7 +33,7 @@ def expit(x: ArrayLike) -> FloatArray:
     >>> expit([-1000.0, 0.0, 1000.0])
     array([0. , 0.5, 1. ])
     """
-    x = np.asarray(x)
+    x = _real(x)
     e = np.exp(-np.abs(x))
     return np.where(x >= 0, 1.0, e) / (1.0 + e)
 
@@ -41,34 +41,36 @@ def expit(x: ArrayLike) -> FloatArray:
 def logit(p: ArrayLike) -> FloatArray:
     """log(p / (1 − p)), the inverse of :func:`expit`; ±inf at 1 and 0.
 
+    Around ½ the two logarithms would cancel: there log1p((2p − 1) / (1 − p)), in which 2p − 1 is exact.
+
     >>> logit([0.0, 0.5, 1.0])
     array([-inf,   0.,  inf])
     """
-    p = np.asarray(p, dtype=float)
-    with np.errstate(divide="ignore"):
-        return np.log(p) - np.log1p(-p)
+    p = _real(p)
+    middle = np.abs(p - 0.5) < 0.25
+    inner = np.where(middle, p, 0.5)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(middle, np.log1p((2 * inner - 1) / (1 - inner)), np.log(p) - np.log1p(-p))
 
 
 def logsumexp(x: FloatArray) -> FloatArray:
-    """log Σ_k exp(x_k) along the last axis; −inf for an empty sum of −inf, no overflow at 1e4.
+    """log Σ_k exp(x_k) along the last axis; −inf for a sum of nothing (all −inf), no overflow at 1e4.
 
     >>> logsumexp(np.array([[1e4, 1e4]])).round(4)
     array([10000.6931])
     """
-    top = np.max(x, axis=-1, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore"):
-        return np.log(np.exp(x - top).sum(axis=-1)) + top[..., 0]
+    shifted, top = _below_top(_real(x))
+    return np.log(np.exp(shifted).sum(axis=-1)) + top[..., 0]
 
 
 def softmax(x: FloatArray) -> FloatArray:
-    """exp(x_k) / Σ_l exp(x_l) along the last axis, shifted by the largest score.
+    """exp(x_k) / Σ_l exp(x_l) along the last axis, shifted by the largest score; equal infinities share.
 
     >>> softmax(np.array([[0.0, 0.0], [1e4, 0.0]]))
     array([[0.5, 0.5],
            [1. , 0. ]])
     """
-    e = np.exp(x - np.max(x, axis=-1, keepdims=True))
+    e = np.exp(_below_top(_real(x))[0])
     e /= e.sum(axis=-1, keepdims=True)
     return e
 
@@ -79,6 +81,20 @@ def xlogx(x: ArrayLike) -> FloatArray:
     >>> xlogx([0.0, 1.0, -1.0])
     array([ 0.,  0., inf])
     """
-    x = np.asarray(x, dtype=float)
-    safe = np.where(x > 0, x, 1.0)
-    return np.where(x < 0, np.inf, x * np.log(safe))
+    x = _real(x)
+    inside = np.where(x < 0, 1.0, x)
+    return np.where(x < 0, np.inf, inside * np.log(np.where(x > 0, x, 1.0)))
+
+
+def _real(x: ArrayLike) -> FloatArray:
+    """x as floating point: integers and booleans become float64 (a negated uint8 or bool is not its negative)."""
+    x = np.asarray(x)
+    return x if x.dtype.kind == "f" else x.astype(np.float64)
+
+
+def _below_top(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(x − top, top) along the last axis; an infinite top is at distance 0 from itself, not inf − inf."""
+    top = np.max(x, axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore", over="ignore"):
+        shifted = x - top
+    return (shifted if np.isfinite(top).all() else np.where(x == top, 0.0, shifted)), top

@@ -8,7 +8,6 @@ scikit-learn's ``PolynomialFeatures``; any transformer serves, in a pipeline.
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.core.numerics import FloatArray
+from separatrix.data.door import is_count, is_positive
 
 
 class RadialBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -25,7 +25,7 @@ class RadialBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     Parameters
     ----------
     centers : number of centres to choose, or an array (m, p) of given ones
-    gamma : γ > 0; "scale" is 1/(p · variance of X), "median" is 1/(2 · median squared distance of centres)
+    gamma : γ, a positive number; "scale" is 1/(p · variance of X), "median" is 1/(2 · median squared distance of centres)
     selection : how centres are chosen: "kmeans" (k-means++ then Lloyd's), or "rows" (drawn from the rows)
     random_state : seed of that choice
 
@@ -67,6 +67,7 @@ class RadialBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def fit(self, X: Any, y: Any = None) -> RadialBasis:
         """Choose or take the centres, and settle γ."""
+        self._check_parameters()
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         self.centers_ = self._choose(X)
         self.gamma_ = self._width(X)
@@ -79,47 +80,50 @@ class RadialBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         from scipy.spatial.distance import cdist
 
-        squared = cdist(X, self.centers_.astype(X.dtype, copy=False), "sqeuclidean")
+        squared = cdist(X, self.centers_, "sqeuclidean")  # in double: differences first, so no cancellation
         return np.exp(-self.gamma_ * squared).astype(X.dtype, copy=False)
 
-    def _choose(self, X: FloatArray) -> FloatArray:
-        if not isinstance(self.centers, (Integral, Real)):
-            given = np.asarray(self.centers, dtype=np.float64)
-            if given.ndim != 2 or given.shape[1] != X.shape[1]:
-                raise ValueError(
-                    f"centers has shape {given.shape}, expected (m, {X.shape[1]}): one row a centre"
-                )
-            if not np.isfinite(given).all():
-                raise ValueError("centers must be finite")
-            return given
-        if not isinstance(self.centers, Integral) or self.centers < 1:
+    def _check_parameters(self) -> None:
+        """Refuse, before data is read, what cannot be meant."""
+        if np.ndim(self.centers) == 0 and not (is_count(self.centers) and self.centers >= 1):
             raise ValueError(
                 f"centers must be a whole number of at least 1 or an array, got {self.centers!r}"
             )
-        count = min(int(self.centers), len(np.unique(X, axis=0)))
+        if self.selection not in ("kmeans", "rows"):
+            raise ValueError(f'selection {self.selection!r} is unknown: use "kmeans" or "rows"')
+        if isinstance(self.gamma, str) and self.gamma not in ("scale", "median"):
+            raise ValueError(f'gamma {self.gamma!r} is unknown: use a positive number, "scale" or "median"')
+        if not isinstance(self.gamma, str) and not is_positive(self.gamma, finite=True):
+            raise ValueError(f'gamma must be a positive number, "scale" or "median", got {self.gamma!r}')
+
+    def _choose(self, X: FloatArray) -> FloatArray:
+        if np.ndim(self.centers) > 0:
+            given = np.array(self.centers, dtype=np.float64)
+            if given.ndim != 2 or given.shape[1] != X.shape[1] or len(given) == 0:
+                raise ValueError(
+                    f"centers has shape {given.shape}, expected (m, {X.shape[1]}) with m at least 1: one row a centre"
+                )
+            if not np.isfinite(given).all():
+                raise ValueError(f"centers must be finite: centre {np.argwhere(~np.isfinite(given))[0, 0]} is not")
+            return given
+        distinct = np.unique(X, axis=0)
+        count = min(int(self.centers), len(distinct))
         if self.selection == "rows":
             rng = check_random_state(self.random_state)
-            return np.array(
-                np.unique(X, axis=0)[rng.permutation(len(np.unique(X, axis=0)))[:count]], dtype=float
-            )
-        if self.selection != "kmeans":
-            raise ValueError(f'selection {self.selection!r} is unknown: use "kmeans" or "rows"')
+            return np.array(distinct[rng.permutation(len(distinct))[:count]], dtype=np.float64)
         from sklearn.cluster import KMeans
 
-        return np.asarray(KMeans(count, n_init=1, random_state=self.random_state).fit(X).cluster_centers_)
+        chosen = KMeans(count, n_init=1, random_state=self.random_state).fit(X)
+        return np.array(chosen.cluster_centers_, dtype=np.float64)
 
     def _width(self, X: FloatArray) -> float:
         if not isinstance(self.gamma, str):
-            if not self.gamma > 0:
-                raise ValueError(f"gamma must be positive, got {self.gamma}")
             return float(self.gamma)
         if self.gamma == "scale":
-            variance = float(X.var())
+            variance = float(X.var(dtype=np.float64))
             return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
-        if self.gamma == "median":
-            from scipy.spatial.distance import pdist
+        from scipy.spatial.distance import pdist
 
-            distances = pdist(self.centers_, "sqeuclidean")
-            middle = float(np.median(distances)) if len(distances) else 0.0
-            return 1.0 / (2.0 * middle) if middle > 0 else 1.0
-        raise ValueError(f'gamma {self.gamma!r} is unknown: use a positive number, "scale" or "median"')
+        distances = pdist(self.centers_, "sqeuclidean")
+        middle = float(np.median(distances)) if len(distances) else 0.0
+        return 1.0 / (2.0 * middle) if middle > 0 else 1.0

@@ -12,6 +12,7 @@ and back:  w = scale · (B t),  b = b' − w·centre.  Cost: O(np) for moments, 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ class Coordinates:
     centre: FloatArray
     scale: FloatArray
     basis: FloatArray | None = None
+    lift: float = 1.0  # the intercept's unit: b' = lift · θ_b
 
     @classmethod
     def standard(cls, moments: Moments, fit_intercept: bool) -> Coordinates:
@@ -84,6 +86,19 @@ class Coordinates:
         scaled = self.scale[:, None] * self.basis
         return lam * (scaled.T @ scaled)
 
+    def penalty_dual(self, g: FloatArray) -> float:
+        """gᵀ (Bᵀ scale² B)⁻¹ g: a gradient's length in the user's units; constant columns carry nothing."""
+        if self.basis is not None:
+            return float(np.sum((self._inverse_root @ g) ** 2))
+        g = (g.T * _inverse(self.scale, self.scale > 0)).T.ravel()
+        return float(np.dot(g, g))
+
+    @cached_property
+    def _inverse_root(self) -> FloatArray:
+        """R⁻ᵀ with RᵀR = Bᵀ scale² B, by QR: the basis may be badly conditioned."""
+        r = np.linalg.qr(self.scale[:, None] * self.basis, mode="r")
+        return np.linalg.inv(r).T
+
     def inner(self, w: FloatArray) -> FloatArray:
         """t of given weights w (least squares when B is not square: the part that can be expressed)."""
         t = (w.T * _inverse(self.scale, self.scale > 0)).T
@@ -132,7 +147,7 @@ def gram_coordinates(
     scaled = curvature * scaled + np.diag(ridge * standard.scale**2 + (standard.scale == 0))
     values, vectors = np.linalg.eigh(scaled)
     floor = 1e-8 * values[-1]  # a sample may miss a direction: never stretch one by more than 1e4
-    return replace(standard, basis=vectors / np.sqrt(np.maximum(values, floor)))
+    return replace(standard, basis=vectors / np.sqrt(np.maximum(values, floor)), lift=curvature**-0.5)
 
 
 def diagonal_coordinates(
@@ -142,7 +157,8 @@ def diagonal_coordinates(
     standard = Coordinates.standard(moments, fit_intercept)
     live = standard.scale > 0
     variance = _inverse(standard.scale**2, live)
-    return replace(standard, scale=_inverse(np.sqrt(curvature * variance + ridge), live))
+    scale = _inverse(np.sqrt(curvature * variance + ridge), live)
+    return replace(standard, scale=scale, lift=curvature**-0.5)
 
 
 def row_span(rows: Rows, centre: FloatArray) -> tuple[Coordinates, Rows]:

@@ -252,8 +252,6 @@ def _nonfinite_message(estimator: Any, cells: Any, finite: np.ndarray, start: in
 
 
 def _as_label_array(y: Any) -> np.ndarray:
-    if hasattr(y, "to_numpy") and not isinstance(y, np.ndarray):
-        y = y.to_numpy()
     if isinstance(y, (list, tuple)):
         try:
             array = np.asarray(y)

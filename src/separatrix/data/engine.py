@@ -17,11 +17,12 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cache
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -68,8 +69,11 @@ def engine(
     if kind not in (None, "serial", "threads", "dask"):
         raise ValueError(f'engine {kind!r} is unknown: use "serial", "threads" or "dask"')
     for name, number in (("workers", workers), ("blocks", blocks)):
-        if number is not None and number < 1:
-            raise ValueError(f"{name} must be at least 1, got {number}")
+        whole = isinstance(number, Integral) and not isinstance(number, bool)
+        if number is not None and not (whole and number >= 1):
+            raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
+    if kind == "dask":
+        _need_dask()
     old = _current.get()
     chosen = replace(old, kind=kind or old.kind, workers=workers or old.workers, blocks=blocks or old.blocks)
     token = _current.set(chosen)
@@ -77,6 +81,14 @@ def engine(
         yield chosen
     finally:
         _current.reset(token)
+
+
+def _need_dask() -> None:
+    """Refuse in one sentence before any data is read where Dask, an extra, is not installed."""
+    try:
+        import dask  # noqa: F401
+    except ImportError:
+        raise ImportError('engine "dask" needs Dask: pip install "separatrix[dask]"') from None
 
 
 def available_cores() -> int:
@@ -115,7 +127,8 @@ def _threaded(
     """Results in block order with at most 2·workers blocks under way, so memory stays bounded."""
 
     def run(i: int) -> tuple[Any, Any]:
-        return local(rows.block(i), params, memos[i])
+        with one_blas_thread():
+            return local(rows.block(i), params, memos[i])
 
     pool = _pool(workers)
     pending: list[Future[tuple[Any, Any]]] = []
@@ -126,9 +139,8 @@ def _threaded(
                 pending.append(pool.submit(run, submitted))
                 submitted += 1
             yield pending.pop(0).result()
-    finally:
-        for future in pending:
-            future.cancel()
+    finally:  # after an error or Ctrl-C nothing goes on in the background
+        wait([future for future in pending if not future.cancel()])
 
 
 def _gather(results: Iterable[tuple[Any, Any]]) -> tuple[Any, list[Any]]:
@@ -191,35 +203,65 @@ def _pool(workers: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(workers, thread_name_prefix="separatrix")
 
 
-# threadpoolctl scans the loaded libraries when a controller is made (milliseconds): keep one, and count
-# how many sweeps are inside so that the last to leave restores the user's setting.
+# The number of BLAS threads belongs to the process, so sweeps of several user threads share one setting: the
+# first to enter notes what it was, the last to leave puts it back. Not threadpoolctl's own context manager: since
+# 3.8 it ignores, in silence, a thread other than the one that entered. Built on OpenMP, a BLAS keeps a number for
+# every thread instead, and each thread sees to its own.
 _blas_lock = threading.Lock()
 _blas_depth = 0
-_blas_limit: Any = None
+_blas_before: list[int] = []
 
 
 @cache
-def _blas_controller() -> Any:
+def _blas_libraries() -> tuple[list[Any], list[Any]]:
+    """(with one pool for the process, with one for each thread); found once: a scan takes milliseconds."""
     import scipy.linalg.blas  # noqa: F401  SciPy loads a BLAS of its own: it must be there to be pinned
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    found = ThreadpoolController().select(user_api="blas").lib_controllers
+    own = [lib for lib in found if getattr(lib, "threading_layer", None) == "openmp"]
+    return [lib for lib in found if lib not in own], own
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """BLAS on one thread while any sweep is under way; re-entrant and safe from several threads."""
-    global _blas_depth, _blas_limit
-    controller = _blas_controller()
+    global _blas_depth, _blas_before
+    shared, own = _blas_libraries()
     with _blas_lock:
         if _blas_depth == 0:
-            _blas_limit = controller.limit(limits=1, user_api="blas")
-            _blas_limit.__enter__()
+            _blas_before = [lib.num_threads for lib in shared]
+            _set_blas(shared, [1] * len(shared))
         _blas_depth += 1
+    own_before = [lib.num_threads for lib in own]
+    _set_blas(own, [1] * len(own))
     try:
         yield
     finally:
+        _set_blas(own, own_before)
         with _blas_lock:
-            _blas_depth -= 1
+            _blas_depth = max(_blas_depth - 1, 0)  # 0 already in a child that was forked inside
             if _blas_depth == 0:
-                _blas_limit.__exit__(None, None, None)
+                _set_blas(shared, _blas_before)
+
+
+def _set_blas(libraries: list[Any], numbers: list[int]) -> None:
+    for lib, number in zip(libraries, numbers, strict=True):
+        release = getattr(lib, "clear_controlling_thread", lambda force: None)  # threadpoolctl >= 3.8
+        release(force=True)
+        lib.set_num_threads(number)
+        release(force=True)
+
+
+def _forget_threads() -> None:
+    """In a forked child the pools' threads do not exist (a task would wait for ever) and a lock may be held."""
+    global _blas_lock, _blas_depth
+    _pool.cache_clear()
+    _blas_lock = threading.Lock()
+    if _blas_depth:
+        _blas_depth = 0
+        _set_blas(_blas_libraries()[0], _blas_before)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)

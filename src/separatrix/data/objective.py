@@ -38,6 +38,7 @@ class Evaluation:
     gradient: FloatArray
     hessian: FloatArray | None = None
     radius: float = np.inf
+    penalty: float = 0.0  # the part of ``value`` that is ½λ‖w‖²
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,11 @@ class Objective:
     @cached_property
     def total_weight(self) -> float:
         return self.rows.total_weight
+
+    @cached_property
+    def _radius(self) -> list[float]:
+        """max_i ‖z_i‖ once a full second-order sweep has seen it: it does not depend on θ."""
+        return []
 
     @cached_property
     def class_basis(self) -> FloatArray | None:
@@ -78,7 +84,7 @@ class Objective:
     def split(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(t, b') of θ."""
         if self.fit_intercept:
-            return theta[:-1], theta[-1]
+            return theta[:-1], self.coordinates.lift * theta[-1]
         return theta, np.zeros(theta.shape[1:])
 
     def to_user(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -97,7 +103,7 @@ class Objective:
         t = self.coordinates.inner(w)
         if not self.fit_intercept:
             return t
-        return np.concatenate([t, [b + self.coordinates.centre @ w]])
+        return np.concatenate([t, [(b + self.coordinates.centre @ w) / self.coordinates.lift]])
 
     def penalty(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """½ λ ‖w‖² and its gradient in θ."""
@@ -105,40 +111,88 @@ class Objective:
         if self.ridge == 0:
             return 0.0, gradient
         t, _ = self.split(theta)
-        matrix = self.ridge_matrix
-        part = (matrix * t.T).T if matrix.ndim == 1 else matrix @ t
-        gradient[: len(t)] = part
-        return 0.5 * float(np.sum(t * part)), gradient
+        w = self.coordinates.weights(t)
+        gradient[: len(t)] = self.ridge * self.coordinates.pull(w)
+        return 0.5 * self.ridge * float(np.vdot(w, w)), gradient
 
     def evaluate(self, theta: FloatArray, order: int = 1, stride: int = 1) -> Evaluation:
         """F and its derivatives up to ``order`` at θ by one sweep; over every ``stride``-th tile only."""
-        t, b = self.split(theta)
-        u = self.coordinates.weights(t)
-        if self.class_basis is not None:
-            u, b = np.ascontiguousarray(u @ self.class_basis.T), self.class_basis @ b
-        task = _Task(
-            self.loss, theta, u, b, self.coordinates, self.class_basis, self.fit_intercept, order, stride
-        )
+        want_radius = order == 2 and stride == 1 and not self._radius
+        task = self._task(*self.split(theta), order, stride, want_radius)
         total: _Partial = sweep(_evaluate, self.rows, task)[0]
-        penalty, penalty_gradient = self.penalty(theta)
-        gradient = total.gradient if total.lift is None else self._pull(total.gradient, total.lift)
+        if want_radius:
+            self._radius.append(total.radius)
         hessian = None
         if total.hessian is not None:
             hessian = total.hessian / total.weight
             self._add_ridge(hessian)
+        penalty = 0.5 * self.ridge * float(np.vdot(task.u, task.u))
         return Evaluation(
             total.value / total.weight + penalty,
-            gradient / total.weight + penalty_gradient,
+            self._gradient(total, task),
             hessian,
-            total.radius,
+            self._radius[0] if self._radius else np.inf,
+            penalty,
         )
 
-    def _pull(self, slope: FloatArray, lift: FloatArray) -> FloatArray:
-        """The gradient in θ from sums over raw centred columns and the sum of slopes."""
-        if self.class_basis is not None:
-            slope, lift = slope @ self.class_basis, lift @ self.class_basis
-        gradient = self.coordinates.pull(slope)
-        return np.concatenate([gradient, [lift]]) if self.fit_intercept else gradient
+    def _gradient(self, total: _Partial, task: _Task) -> FloatArray:
+        """∂F/∂θ from sums over raw (or inner) columns and the sum of slopes."""
+        c = self.coordinates
+        slope = total.gradient
+        if task.inner:
+            slope /= total.weight
+            slope += c.pull(self.ridge * task.u) if self.ridge else 0.0
+        else:
+            if not task.explicit:
+                slope -= np.multiply.outer(c.centre, total.lift)
+            slope /= total.weight
+            if self.ridge:
+                slope += self.ridge * task.u
+            slope = c.pull(slope)
+        if not self.fit_intercept:
+            return slope
+        return np.concatenate([slope, [c.lift * total.lift / total.weight]])
+
+    def settle_intercept(self, theta: FloatArray, steps: int = 6) -> FloatArray:
+        """θ with the intercept at its optimum for the given weights.
+
+        The scores are computed once and kept as the rows' memo; Newton on the intercept then only reads them.
+        """
+        t, b = self.split(theta)
+        if not self.fit_intercept:
+            return theta
+        memo = None
+        for _ in range(steps):
+            task = self._task(t, b, order=0)
+            total, memo = sweep(_intercept_sums, self.rows, task, memo)
+            slope = np.atleast_1d(total.slope)
+            step = np.linalg.solve(np.atleast_2d(total.bend), slope).reshape(np.shape(b))
+            b = b - step
+            if np.max(np.abs(step)) < 1e-13 * (1.0 + np.max(np.abs(b))):
+                break
+        return np.concatenate([t, [b / self.coordinates.lift]])
+
+    def _task(
+        self, t: FloatArray, b: FloatArray, order: int, stride: int = 1, want_radius: bool = False
+    ) -> _Task:
+        c = self.coordinates
+        u = np.ascontiguousarray(c.weights(t))
+        inner = order == 2 and (c.basis is not None or c.far)
+        explicit = c.far and not self.rows.sparse
+        return _Task(
+            self.loss,
+            t,
+            u,
+            b,
+            c,
+            self.class_basis,
+            self.fit_intercept,
+            order,
+            stride,
+            want_radius,
+            explicit,
+            inner,
+        )
 
     def _add_ridge(self, hessian: FloatArray) -> None:
         """λ onto the blocks of the diagonal; a column of scale 0 gets a one, so that it stays put."""
@@ -168,10 +222,13 @@ def helmert(k: int) -> FloatArray:
 
 @dataclass(frozen=True)
 class _Task:
-    """What a block needs to know of θ: u multiplies centred raw columns, b is the score at the centre."""
+    """What a block needs to know of θ: u (p,) or (p, K−1) multiplies centred raw columns, b is the score there.
+
+    Scores of K classes are turned by ``class_basis`` after the product: n is the short side where it matters.
+    """
 
     loss: Loss
-    theta: FloatArray
+    t: FloatArray
     u: FloatArray
     b: FloatArray
     coordinates: Coordinates
@@ -179,17 +236,32 @@ class _Task:
     fit_intercept: bool
     order: int
     stride: int
+    want_radius: bool
+    explicit: bool  # x − centre is formed before the product
+    inner: bool  # tiles are brought to inner coordinates: gradient sums are then in t
+
+    def spread(self, scores: FloatArray) -> FloatArray:
+        """Scores of all K classes from those of the K−1 coordinates."""
+        return scores if self.class_basis is None else scores @ self.class_basis.T
+
+    def gather(self, slope: FloatArray) -> FloatArray:
+        """Slopes in the K−1 coordinates from those of all K classes."""
+        return slope if self.class_basis is None else slope @ self.class_basis
+
+    @property
+    def offset(self) -> FloatArray:
+        """The score at the origin of raw columns, or at the centre of centred ones."""
+        return self.b if self.explicit else self.b - self.coordinates.centre @ self.u
 
 
 @dataclass(frozen=True)
 class _Partial:
-    """Sums over some rows. First order: ``gradient`` is in raw centred columns and ``lift`` sums the slopes;
-    second order: ``gradient`` is in θ and there is no ``lift``."""
+    """Sums over some rows: losses, slopes times cells, slopes (``lift``), and the Hessian where asked."""
 
     weight: float
     value: float
     gradient: FloatArray
-    lift: FloatArray | None
+    lift: FloatArray
     hessian: FloatArray | None = None
     radius: float = np.inf
 
@@ -198,7 +270,7 @@ class _Partial:
             self.weight + other.weight,
             self.value + other.value,
             self.gradient + other.gradient,
-            None if self.lift is None or other.lift is None else self.lift + other.lift,
+            self.lift + other.lift,
             None if self.hessian is None or other.hessian is None else self.hessian + other.hessian,
             max(self.radius, other.radius),
         )
@@ -223,24 +295,21 @@ def _weighted(block: Block, part: slice, *arrays: FloatArray) -> float:
 
 
 def _first_order_dense(block: Block, task: _Task) -> _Partial:
-    c = task.coordinates
+    c, offset = task.coordinates, task.offset
     gradient, lift = np.zeros_like(task.u), np.zeros_like(task.b, dtype=float)
     weight = value = 0.0
-    explicit = c.far
-    offset = task.b if explicit else task.b - c.centre @ task.u
     for part in block.tiles(task.u.shape[0], task.stride):
         cells = block.dense(part)
-        if explicit:
+        if task.explicit:
             cells = np.subtract(cells, c.centre, dtype=np.float64)
         elif cells.dtype != np.float64:
             cells = cells.astype(np.float64)
-        losses, slope = task.loss.value_slope(cells @ task.u + offset, block.y[part])
+        losses, slope = task.loss.value_slope(task.spread(np.dot(cells, task.u) + offset), block.y[part])
         weight += _weighted(block, part, losses, slope)
         value += float(losses.sum())
-        gradient += cells.T @ slope
+        slope = task.gather(slope)
+        gradient += np.dot(cells.T, slope)
         lift += slope.sum(axis=0)
-    if not explicit:
-        gradient -= np.multiply.outer(c.centre, lift) if task.u.ndim == 2 else c.centre * lift
     return _Partial(weight, value, gradient, lift)
 
 
@@ -248,52 +317,139 @@ def _first_order_sparse(block: Block, task: _Task) -> _Partial:
     """Only the stored cells are touched: the centre enters through the offset and the lift."""
     from separatrix.data import sparse
 
-    c, X = task.coordinates, block.X
-    single = task.u.ndim == 1
-    eta = np.empty(block.n if single else (block.n, task.u.shape[1]))
-    offset = task.b - c.centre @ task.u
-    scores = sparse.scores_1 if single else sparse.scores_k
-    scores(X.data, X.indices, X.indptr, task.u, offset, eta)
-    losses, slope = task.loss.value_slope(eta, block.y)
+    X = block.X
+    losses, slope = task.loss.value_slope(task.spread(_sparse_scores(X, task.u, task.offset)), block.y)
     weight = _weighted(block, slice(0, block.n), losses, slope)
+    slope = task.gather(slope)
     gradient = np.zeros_like(task.u)
-    (sparse.back_1 if single else sparse.back_k)(X.data, X.indices, X.indptr, slope, gradient)
-    lift = slope.sum(axis=0)
-    gradient -= np.multiply.outer(c.centre, lift) if not single else c.centre * lift
-    return _Partial(weight, float(losses.sum()), gradient, lift)
+    back = sparse.back_1 if task.u.ndim == 1 else sparse.back_k
+    back(X.data, X.indices, X.indptr, np.ascontiguousarray(slope), gradient)
+    return _Partial(weight, float(losses.sum()), gradient, slope.sum(axis=0))
+
+
+def _sparse_scores(X: Any, u: FloatArray, offset: FloatArray) -> FloatArray:
+    from separatrix.data import sparse
+
+    scores = np.empty((X.shape[0], *u.shape[1:]))
+    product = sparse.scores_1 if u.ndim == 1 else sparse.scores_k
+    product(X.data, X.indices, X.indptr, u, offset, scores)
+    return scores
+
+
+@dataclass(frozen=True)
+class _InterceptSums:
+    """Sums of slopes (K,) and curvatures (K, K) over some rows; numbers for one score a row."""
+
+    slope: FloatArray
+    bend: FloatArray
+
+    def __add__(self, other: _InterceptSums) -> _InterceptSums:
+        return _InterceptSums(self.slope + other.slope, self.bend + other.bend)
+
+
+def _intercept_sums(block: Block, task: _Task, memo: Any) -> tuple[_InterceptSums, FloatArray]:
+    """Derivatives in the intercept alone; the memo is the rows' scores without it."""
+    scores = _scores(block, task) if memo is None else memo
+    _, slope, curvature = task.loss.derivatives(task.spread(scores + task.b), block.y)
+    _weighted(block, slice(0, block.n), slope, curvature)
+    slope, curvature = slope.sum(axis=0), curvature.sum(axis=0)
+    if task.class_basis is not None:
+        slope, curvature = task.gather(slope), task.class_basis.T @ curvature @ task.class_basis
+    return _InterceptSums(slope, curvature), scores
+
+
+def _scores(block: Block, task: _Task) -> FloatArray:
+    """u·(x − centre) of every row of the block."""
+    centre = task.coordinates.centre
+    if block.sparse:
+        return _sparse_scores(block.X, task.u, -(centre @ task.u))
+    scores = np.empty((block.n, *task.u.shape[1:]))
+    for part in block.tiles(task.u.shape[0]):
+        scores[part] = np.dot(np.subtract(block.X[part], centre, dtype=np.float64), task.u)
+    return scores
 
 
 def _second_order(block: Block, task: _Task) -> _Partial:
-    """Everything in inner coordinates with a column of ones, so that H is one product a tile and class pair."""
-    c, basis, theta = task.coordinates, task.class_basis, task.theta
-    q = theta.shape[0]
-    hessian, product = np.zeros((theta.size, theta.size)), np.empty((q, q))
-    gradient = np.zeros_like(theta)
+    """One product AᵀA a tile and class pair, A the rows weighted by root curvature, with a column of ones.
+
+    Near the origin the raw cells are used as they are and H is centred and scaled afterwards, which spares two
+    passes over the tile; far from it, or with a basis, tiles are brought to inner coordinates first.
+    """
+    c, basis = task.coordinates, task.class_basis
+    width = c.size if task.inner else len(c.centre)
+    u, offset = (task.t, task.b) if task.inner else (task.u, task.b - c.centre @ task.u)
+    q = width + int(task.fit_intercept)
+    heads = 1 if basis is None else basis.shape[1]
+    hessian, product = np.zeros((q * heads, q * heads)), np.empty((q, q))
+    gradient, lift = np.zeros_like(u), np.zeros_like(task.b, dtype=float)
     weight = value = radius = 0.0
     buffer: FloatArray | None = None
     for part in block.tiles(q, task.stride):
-        cells = block.dense(part)
+        cells = _second_order_cells(block.dense(part), task, width)
+        losses, slope, curvature = task.loss.derivatives(
+            task.spread(np.dot(cells, u) + offset), block.y[part]
+        )
+        weight += _weighted(block, part, losses, slope, curvature)
+        value += float(losses.sum())
+        slope = task.gather(slope)
+        gradient += np.dot(cells.T, slope)
+        lift += slope.sum(axis=0)
+        if task.want_radius:
+            radius = max(radius, _radius_squared(cells, task))
         if buffer is None:
             buffer = np.empty((len(cells), q))
         z = buffer[: len(cells)]
-        c.tile(cells, out=z[:, : c.size])
-        if task.fit_intercept:
-            z[:, -1] = 1.0
-        if task.stride == 1:  # a sample's radius bounds nothing
-            radius = max(radius, float(np.einsum("ij,ij->i", z, z).max(initial=0.0)))
-        eta = z @ theta if basis is None else z @ theta @ basis.T
-        losses, slope, curvature = task.loss.derivatives(eta, block.y[part])
-        weight += _weighted(block, part, losses, slope, curvature)
-        value += float(losses.sum())
-        gradient += z.T @ (slope if basis is None else slope @ basis)
         if basis is None:
             np.sqrt(curvature, out=curvature)
-            z *= curvature[:, None]
+            np.multiply(cells, curvature[:, None], out=z[:, :width])
+            if task.fit_intercept:
+                z[:, -1] = curvature
             hessian += np.dot(z.T, z, out=product)  # NumPy sees AᵀA and calls syrk, without the GIL
         else:
+            z[:, :width] = cells
+            if task.fit_intercept:
+                z[:, -1] = 1.0
             _add_class_blocks(hessian, z, np.einsum("ka,nkl,lb->nab", basis, curvature, basis, optimize=True))
     _symmetrise(hessian, q)
-    return _Partial(weight, value, gradient, None, hessian, float(np.sqrt(radius)))
+    _to_inner(hessian, q, task)
+    return _Partial(weight, value, gradient, lift, hessian, float(np.sqrt(radius)))
+
+
+def _second_order_cells(cells: np.ndarray, task: _Task, width: int) -> FloatArray:
+    if task.inner:
+        z = np.empty((len(cells), width))
+        task.coordinates.tile(cells, out=z)
+        return z
+    return cells if cells.dtype == np.float64 else cells.astype(np.float64)
+
+
+def _radius_squared(cells: FloatArray, task: _Task) -> float:
+    """max ‖z_i‖² of a tile, the intercept's one included."""
+    c = task.coordinates
+    one = c.lift**2 if task.fit_intercept else 0.0
+    if task.inner:
+        return one + float(np.einsum("ij,ij->i", cells, cells).max(initial=0.0))
+    s2 = c.scale**2
+    norms = np.dot(cells * cells, s2)
+    norms -= np.dot(cells, 2.0 * s2 * c.centre)
+    return one + float(norms.max(initial=0.0)) + float(np.sum(s2 * c.centre**2))
+
+
+def _to_inner(hessian: FloatArray, q: int, task: _Task) -> None:
+    """H of raw columns → H of inner ones, in place: T H Tᵀ with T = [scale·I, −scale·centre; 0, lift]."""
+    c, one = task.coordinates, int(task.fit_intercept)
+    width = q - one
+    for a in range(0, 0 if task.inner else len(hessian), q):
+        for b in range(0, len(hessian), q):
+            block = hessian[a : a + q, b : b + q]
+            if one:
+                block[:-1] -= np.multiply.outer(c.centre, block[-1])
+                block[:, :-1] -= np.multiply.outer(block[:, -1], c.centre)
+            block[:width] *= c.scale[:, None]
+            block[:, :width] *= c.scale
+    if one:
+        hessian[q - 1 :: q] *= c.lift
+        hessian[:, q - 1 :: q] *= c.lift
 
 
 def _add_class_blocks(hessian: FloatArray, z: FloatArray, weights: FloatArray) -> None:

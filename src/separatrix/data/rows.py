@@ -9,7 +9,7 @@ comes. Validation happened at the door (``data.door``); nothing here checks agai
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ TILE_BYTES = 1 << 19  # half a megabyte of float64: two tiles fit a second-level
 BLOCK_CELLS = 1 << 20  # cells of a dense block: enough work to hide a task's cost
 SPARSE_BLOCK_CELLS = 1 << 19  # stored cells of a sparse block
 MAX_BLOCKS = 64
-MAX_SPARSE_BLOCKS = 8  # a sparse block's statistics are as wide as the vocabulary
+MAX_SPARSE_BLOCKS = 4  # a sparse block's statistics are as wide as the vocabulary
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,15 @@ class Block:
         return not isinstance(self.X, np.ndarray)
 
     def tiles(self, width: int, stride: int = 1) -> Iterator[slice]:
-        """Slices of the block, about half a megabyte of float64 each; every ``stride``-th of them."""
+        """Slices of about half a megabyte of float64; with a stride, that share of them, evenly spaced."""
         size = max(64, TILE_BYTES // (8 * max(width, 1)))
-        for i, a in enumerate(range(0, self.n, size)):
-            if i % stride == 0:
-                yield slice(a, min(a + size, self.n))
+        if stride == 1:
+            starts: Iterable[int] = range(0, self.n, size)
+        else:
+            count = max(1, round(self.n / (size * stride)))
+            starts = (i * self.n // count for i in range(count))
+        for a in starts:
+            yield slice(a, min(a + size, self.n))
 
     def dense(self, part: slice) -> np.ndarray:
         """The cells of a tile as a dense array (a view where they already are one)."""
@@ -165,10 +169,10 @@ def _moments(block: Block, _params: Any, _memo: Any) -> tuple[Moments, None]:
     total = float(block.n) if block.weight is None else float(block.weight.sum())
     with np.errstate(invalid="ignore", over="ignore"):
         mean = first / total if total > 0 else first
-        # Σ w x² − W m² is safe where zeros are stored away: then |m| is no larger than the spread. A column
-        # with few zeros is centred cell by cell instead.
+        # Σ w x² − W m² is safe while zeros keep |m| no larger than the spread; a column where it cancels is
+        # centred cell by cell instead
         scatter = np.maximum(second - total * mean * mean, 0.0)
-        full = np.flatnonzero(stored > 0.5 * total)
+        full = np.flatnonzero(scatter < 1e-2 * second)
         if len(full):
             columns = X[:, full].toarray().astype(np.float64)
             weight = np.ones(block.n) if block.weight is None else block.weight

@@ -11,17 +11,17 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+@njit(cache=True, nogil=True)
 def scores_1(data, indices, indptr, w, offset, out):  # type: ignore[no-untyped-def]
     """out_i = offset + Σ_j x_ij w_j."""
     for i in range(out.shape[0]):
         total = offset
         for at in range(indptr[i], indptr[i + 1]):
-            total += data[at] * w[indices[at]]
+            total += data[at] * w[np.uint64(indices[at])]
         out[i] = total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"contract"})
 def scores_k(data, indices, indptr, w, offset, out):  # type: ignore[no-untyped-def]
     """out_ik = offset_k + Σ_j x_ij w_jk."""
     k_count = w.shape[1]
@@ -30,7 +30,7 @@ def scores_k(data, indices, indptr, w, offset, out):  # type: ignore[no-untyped-
             out[i, k] = offset[k]
         for at in range(indptr[i], indptr[i + 1]):
             x = data[at]
-            j = indices[at]
+            j = np.uint64(indices[at])
             for k in range(k_count):
                 out[i, k] += x * w[j, k]
 
@@ -41,17 +41,17 @@ def back_1(data, indices, indptr, slope, out):  # type: ignore[no-untyped-def]
     for i in range(slope.shape[0]):
         s = slope[i]
         for at in range(indptr[i], indptr[i + 1]):
-            out[indices[at]] += data[at] * s
+            out[np.uint64(indices[at])] += data[at] * s
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"contract"})
 def back_k(data, indices, indptr, slope, out):  # type: ignore[no-untyped-def]
     """out_jk += Σ_i x_ij s_ik."""
     k_count = slope.shape[1]
     for i in range(slope.shape[0]):
         for at in range(indptr[i], indptr[i + 1]):
             x = data[at]
-            j = indices[at]
+            j = np.uint64(indices[at])
             for k in range(k_count):
                 out[j, k] += x * slope[i, k]
 
@@ -63,7 +63,7 @@ def column_sums(data, indices, spread, first, second, stored):  # type: ignore[n
     for at in range(data.shape[0]):
         x = np.float64(data[at])
         w = spread[at] if weighted else 1.0
-        j = indices[at]
+        j = np.uint64(indices[at])
         first[j] += w * x
         second[j] += w * x * x
         stored[j] += w

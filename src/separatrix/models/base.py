@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import is_dask, read_for_prediction, read_labels
+from separatrix.data.door import is_dask, read_for_prediction, read_labels, read_weights
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):
@@ -29,12 +29,15 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest score, which is also the most probable one."""
 
-        def label(cells: Any) -> np.ndarray:
-            scores = self.rule_.score(cells)
-            codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-            return np.asarray(self.classes_[codes])
+        return self._on_rows(X, lambda cells: np.asarray(self.classes_[self._winner(cells)]))
 
-        return self._on_rows(X, label)
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows, by weight, that are predicted right; labels of any hashable type."""
+        codes = np.asarray(self._on_rows(X, self._winner))
+        labels, given = read_labels(y, len(codes))
+        known = {v: k for k, v in enumerate(self.classes_.tolist())}
+        expected = np.array([known.get(v, -1) for v in labels.tolist()])[given]
+        return float(np.average(codes == expected, weights=read_weights(sample_weight, len(codes))))
 
     def signed_distance(self, X: Any) -> FloatArray:
         """(w·x + w₀)/‖w‖ of each row, positive on the side of the second class (two classes)."""
@@ -47,6 +50,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def geometric_margin(self, X: Any, y: Any) -> FloatArray:
         """The margin as a distance: y (w·x + w₀)/‖w‖; negative for a row on the wrong side."""
         return self._margin("geometric_margin", X, y)
+
+    def _winner(self, cells: Any) -> np.ndarray:
+        """Index of the class with the largest score."""
+        scores = self.rule_.score(cells)
+        return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
 
     def _margin(self, kind: str, X: Any, y: Any) -> FloatArray:
         check_is_fitted(self)

@@ -38,10 +38,12 @@ from separatrix.data.objective import Objective
 from separatrix.models.base import LinearClassifier
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.outcome import Path
-from separatrix.solve.registry import Solver, resolve
-from separatrix.verdict.gaps import certify
+from separatrix.solve.registry import SOLVERS, Solver, resolve
+from separatrix.verdict.gaps import certify, factorise
 from separatrix.verdict.separability import Separability, separability_of_rows
 from separatrix.verdict.verdict import ConvergenceWarning, SeparationWarning, Verdict
+
+STOPPED_EARLY = ("max_iter reached", "interrupted")  # a better bound would not make these converged
 
 
 class LogisticRegression(LinearClassifier):
@@ -57,7 +59,7 @@ class LogisticRegression(LinearClassifier):
     C : inverse strength of the penalty, positive, or ``np.inf`` for none
     l1_ratio : only 0 (an l2 penalty)
     dual : only False
-    tol : the fit stops when the objective is proven within tol² (relatively) of its minimum; Newton, which
+    tol : the fit stops when the objective is proven within tol/100 (relatively) of its minimum; Newton, which
         squares its error at every step, goes on to tol⁴
     fit_intercept : whether b is fitted; without it the surface passes through the origin
     intercept_scaling : only 1: the intercept is never penalised
@@ -144,7 +146,7 @@ class LogisticRegression(LinearClassifier):
             fit = minimise(
                 problem,
                 solver,
-                tol=self._relative_gap(solver),
+                tol=float(self.tol),
                 max_iter=self.max_iter,
                 options=self.solver_options,
                 start=start if start is not None and self._fits(start, problem) else None,
@@ -251,10 +253,6 @@ class LogisticRegression(LinearClassifier):
 
         return int(check_random_state(self.random_state).randint(2**31))
 
-    def _relative_gap(self, solver: Solver | None) -> float:
-        strict = solver is None or solver.strict
-        return float(self.tol) ** 4 if strict else float(self.tol) ** 2
-
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Problem:
         """Rows, labels and weights into the problem to be minimised."""
         X = read_table(self, X, reset=reset)
@@ -320,7 +318,9 @@ class LogisticRegression(LinearClassifier):
 
     def _separation(self, problem: Problem, fit: LinearFit) -> Separability | None:
         """The exact answer where the fit alone does not prove that an optimum exists."""
-        if problem.ridge > 0 or (np.isfinite(fit.outcome.gap) and not fit.outcome.runaway):
+        outcome = fit.outcome
+        proven = np.isfinite(outcome.gap) and not outcome.runaway
+        if problem.ridge > 0 or proven or outcome.stopped_by == "interrupted":
             return None
         codes = (problem.rows.y > 0).astype(np.intp) if problem.n_classes is None else problem.rows.y
         return separability_of_rows(
@@ -334,18 +334,19 @@ class LogisticRegression(LinearClassifier):
     def _verdict(self, problem: Problem, fit: LinearFit, proof: Separability | None) -> Verdict:
         name = type(self).__name__
         if proof is not None and proof.kind != "overlap":
-            return self._no_optimum(fit, proof)
+            return self._no_optimum(problem, fit, proof)
         outcome, objective = fit.outcome, fit.objective
         value, gap, unique = outcome.value, outcome.gap, outcome.unique
-        if not np.isfinite(gap):
+        target = max(SOLVERS[fit.solver].goal(float(self.tol)), 1e-13) * abs(value)
+        unproven = not np.isfinite(gap) or (gap > target and outcome.stopped_by not in STOPPED_EARLY)
+        if unproven:  # the solver's own bound is not the best one: curvature may prove more
             certificate = certify(objective, objective.from_user(fit.coef, fit.intercept))
-            value, gap, unique = certificate.objective, certificate.gap, certificate.unique
-        solver_gap = self.tol**4 if fit.solver == "newton" else self.tol**2
-        target = max(solver_gap, 1e-13) * abs(value)
+            value, gap = certificate.objective, min(gap, certificate.gap)
+            unique = unique or certificate.unique
         status: Any = "optimal" if gap <= target else "not converged"
         if outcome.stopped_by == "interrupted":
             status = "interrupted"
-        findings = self._findings(problem, fit)
+        findings = self._findings(problem, fit, proof)
         return Verdict(
             name,
             status,
@@ -360,16 +361,19 @@ class LogisticRegression(LinearClassifier):
             separation=proof,
         )
 
-    def _no_optimum(self, fit: LinearFit, proof: Separability) -> Verdict:
+    def _no_optimum(self, problem: Problem, fit: LinearFit, proof: Separability) -> Verdict:
         """Coefficients that run away are shown as such; the rule keeps predicting in the limit."""
-        limit = proof.limits()
-        self.coef_ = np.where(np.isnan(limit[0]), np.nan, np.where(np.isinf(limit[0]), limit[0], self.coef_))
-        self.intercept_ = np.where(np.isfinite(limit[1]), self.intercept_, limit[1])
-        self.rule_ = proof.limiting_rule(self.rule_)
+        rule = proof.limiting_rule(self.rule_)
+        if proof.kind == "quasi":
+            rule = _limit_of_the_rest(problem, rule)
+        self.rule_ = rule = _centred(rule)
+        coef, intercept = proof.limits()  # ±inf or NaN where a weight runs away, else 0
+        self.coef_ = np.where(coef == 0, rule.coef, coef)
+        self.intercept_ = np.where(intercept == 0, rule.intercept, intercept)
         findings = [
             proof.sentence(),
             f"a direction with non-negative margin on all {proof.n_rows} rows is in verdict_.direction",
-            'try a finite C (penalty="l2"), or BayesianLogisticRegression',
+            'try a finite C: penalty="l2" bounds the weights and gives an estimate',
         ]
         return Verdict(
             type(self).__name__,
@@ -387,9 +391,11 @@ class LogisticRegression(LinearClassifier):
             proof,
         )
 
-    def _findings(self, problem: Problem, fit: LinearFit) -> list[str]:
+    def _findings(self, problem: Problem, fit: LinearFit, proof: Separability | None) -> list[str]:
         findings = []
-        if problem.ridge == 0:
+        if proof is not None:
+            findings.append(proof.sentence())
+        elif problem.ridge == 0 and np.isfinite(fit.outcome.gap):
             findings.append(
                 "separation: none — the classes overlap (proof: a maximum-likelihood estimate exists)"
             )
@@ -433,3 +439,36 @@ class LogisticRegression(LinearClassifier):
         if objective.n_classes is None:
             return [(objective, self.coef_[0], self.intercept_[0])]
         return [(objective, self.coef_, self.intercept_)]
+
+
+def _limit_of_the_rest(problem: Problem, rule: LinearRule) -> LinearRule:
+    """Newton steps on what does not run away, from a point where separated rows have probability one.
+
+    There the Hessian is singular along the directions that run away and its least step leaves them alone, so
+    the other weights reach their limit: the estimate from the rows that are not separated.
+    """
+    objective = problem.objective()
+    if int(np.prod(objective.shape)) > 3000:
+        return rule
+    theta = objective.from_user(rule.coef, np.asarray(rule.intercept))
+    at = objective.evaluate(theta, order=2)
+    for _ in range(50):
+        assert at.hessian is not None
+        step = factorise(at.hessian).solve(at.gradient.T.ravel()).reshape(theta.shape[::-1]).T
+        scale = 1.0
+        new = objective.evaluate(theta - step, order=2)
+        while not new.value < at.value and scale > 1e-3:
+            scale /= 2
+            new = objective.evaluate(theta - scale * step, order=2)
+        if not new.value < at.value:
+            break
+        theta, at = theta - scale * step, new
+    return LinearRule(*objective.to_user(theta))
+
+
+def _centred(rule: LinearRule) -> LinearRule:
+    """The same probabilities from K-class scores that sum to zero: a part common to all classes says nothing."""
+    if rule.coef.ndim == 1:
+        return rule
+    intercept = np.asarray(rule.intercept)
+    return LinearRule(rule.coef - rule.coef.mean(axis=0), intercept - intercept.mean())

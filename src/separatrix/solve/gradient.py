@@ -14,7 +14,7 @@ from separatrix.core.losses import Logistic, Multinomial, SquaredHinge
 from separatrix.core.numerics import FloatArray
 from separatrix.data.objective import Objective
 from separatrix.solve.outcome import Account, Outcome
-from separatrix.verdict.gaps import ROUNDING, fenchel_gap
+from separatrix.verdict.gaps import ROUNDING, FenchelBound
 
 
 def gradient_ascent(
@@ -34,12 +34,12 @@ def gradient_ascent(
     step = 1.0 / curvature_bound(objective) if eta is None else float(eta)
     theta = start.copy()
     at = account.evaluate(theta)
-    at_zero = account.evaluate(objective.zero()) if warm else at
+    bound = FenchelBound(objective, account.evaluate(objective.zero()) if warm else at)
     highest = at.value
     stopped, gap, iterations = "max_iter reached", np.inf, 0
     try:
         for iterations in range(1, max_iter + 1):
-            gap = fenchel_gap(objective, theta, at, at_zero)
+            gap, _ = bound.gap(theta, at)
             account.visit(theta, at, f"gap {gap:.1e}")
             norm = float(np.linalg.norm(at.gradient))
             if threshold is not None and norm < threshold:

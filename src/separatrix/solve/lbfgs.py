@@ -12,30 +12,39 @@ Cost: O(npK) a sweep, O(mpK) more a step; memory O(mpK).
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 
 import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.objective import Evaluation
 from separatrix.solve.outcome import Account, Outcome
-from separatrix.verdict.gaps import ROUNDING, fenchel_gap
+from separatrix.verdict.gaps import ROUNDING, FenchelBound
+
+LONG = 1 << 18  # parameters beyond which pairs are kept in single precision
 
 
 def lbfgs(
-    account: Account, start: FloatArray, tol: float, max_iter: int, *, memory: int = 20, warm: bool = False
+    account: Account, start: FloatArray, tol: float, max_iter: int, *, memory: int = 10, warm: bool = False
 ) -> Outcome:
     """Minimise the account's objective from ``start``; ``memory`` pairs are kept."""
     objective = account.objective
     theta = start.copy()
     at = account.evaluate(theta)
-    at_zero = account.evaluate(objective.zero()) if warm else at
-    pairs: deque[tuple[FloatArray, FloatArray, float]] = deque(maxlen=memory)
+    bound = FenchelBound(objective, account.evaluate(objective.zero()) if warm else at)
+    pairs: deque[Pair] = deque(maxlen=memory)
     stopped, gap, iterations, runaway = "max_iter reached", np.inf, 0, False
     try:
         for iterations in range(1, max_iter + 1):
-            gap = fenchel_gap(objective, theta, at, at_zero)
+            gap, weights_only = bound.gap(theta, at)
             account.visit(theta, at, f"gap {gap:.1e}")
-            if gap <= max(tol, ROUNDING) * abs(at.value):
+            target = max(tol, ROUNDING) * abs(at.value)
+            if gap > target >= 2 * weights_only:
+                # only the intercept is in the way: the bound is linear in its slope, so put that to zero
+                theta = objective.settle_intercept(theta)
+                at = account.evaluate(theta)
+                gap, _ = bound.gap(theta, at)
+            if gap <= target:
                 stopped = "gap ≤ tol"
                 break
             if objective.ridge == 0 and at.value < 1e-7:
@@ -44,57 +53,71 @@ def lbfgs(
             if float(np.linalg.norm(at.gradient)) <= 1e-14 * max(abs(at.value), 1e-300):
                 stopped = "the gradient is zero to rounding"
                 break
-            direction = _two_loop(pairs, at.gradient)
-            found = _line_search(account, theta, at, direction, first=not pairs)
+            found = _line_search(account, theta, at, _two_loop(pairs, at.gradient), first=not pairs)
             if found is None:
                 if not pairs:
                     stopped = "rounding: no further decrease"
                     break
                 pairs.clear()  # a stale model of the curvature: start again from the gradient
                 continue
-            new_theta, new = found
-            s, y = new_theta - theta, new.gradient - at.gradient
-            curvature = float(np.sum(s * y))
-            if curvature > EPS * float(np.sum(y * y)):
-                pairs.append((s, y, curvature))
-            theta, at = new_theta, new
+            pair = Pair.of(found[0] - theta, found[1].gradient - at.gradient)
+            if pair.curvature > EPS * pair.change_squared:
+                pairs.append(pair)
+            theta, at = found
     except KeyboardInterrupt:
         stopped = "interrupted"
-    floor = ROUNDING * abs(at.value)
+    gap = max(gap, ROUNDING * abs(at.value))
+    unique = True if objective.ridge > 0 else None
     norm = float(np.linalg.norm(at.gradient))
-    return Outcome(
-        theta,
-        at.value,
-        max(gap, floor),
-        objective.ridge > 0 or None,
-        iterations,
-        stopped,
-        norm,
-        runaway=runaway,
-    )
+    return Outcome(theta, at.value, gap, unique, iterations, stopped, norm, runaway=runaway)
 
 
-def _two_loop(pairs: deque[tuple[FloatArray, FloatArray, float]], gradient: FloatArray) -> FloatArray:
+@dataclass(frozen=True)
+class Pair:
+    """A step s, the change y of the gradient along it, s·y and y·y; flat vectors, so that products are BLAS's."""
+
+    step: FloatArray
+    change: FloatArray
+    curvature: float
+    change_squared: float
+
+    @classmethod
+    def of(cls, step: FloatArray, change: FloatArray) -> Pair:
+        s, y = step.ravel(), change.ravel()
+        curvature, squared = float(np.dot(s, y)), float(np.dot(y, y))
+        if s.size > LONG:  # a direction needs few digits, and these vectors are read twenty times a step
+            s, y = s.astype(np.float32), y.astype(np.float32)
+        return cls(s, y, curvature, squared)
+
+
+def _two_loop(pairs: deque[Pair], gradient: FloatArray) -> FloatArray:
     """−H̃∇F; H̃ starts from the identity scaled by the newest pair."""
-    q = gradient.copy()
+    q: FloatArray = gradient.ravel().astype(np.float32 if gradient.size > LONG else np.float64)
     alphas = []
-    for s, y, curvature in reversed(pairs):
-        alpha = float(np.sum(s * q)) / curvature
+    for pair in reversed(pairs):
+        alpha = float(np.dot(pair.step, q)) / pair.curvature
         alphas.append(alpha)
-        q -= alpha * y
+        _add(q, -alpha, pair.change)
     if pairs:
-        _, y, curvature = pairs[-1]
-        q *= curvature / float(np.sum(y * y))
-    for (s, y, curvature), alpha in zip(pairs, reversed(alphas), strict=True):
-        q += (alpha - float(np.sum(y * q)) / curvature) * s
-    return -q
+        q *= pairs[-1].curvature / pairs[-1].change_squared
+    for pair, alpha in zip(pairs, reversed(alphas), strict=True):
+        _add(q, alpha - float(np.dot(pair.change, q)) / pair.curvature, pair.step)
+    np.negative(q, out=q)
+    return q.reshape(gradient.shape)
+
+
+def _add(y: FloatArray, a: float, x: FloatArray) -> None:
+    """y += a·x without a temporary."""
+    from scipy.linalg.blas import daxpy, saxpy
+
+    (daxpy if y.dtype == np.float64 else saxpy)(x, y, a=a)
 
 
 def _line_search(
     account: Account, theta: FloatArray, at: Evaluation, direction: FloatArray, *, first: bool
 ) -> tuple[FloatArray, Evaluation] | None:
     """A point that meets the weak Wolfe conditions, by bisection and doubling; None when F will not fall."""
-    slope = float(np.sum(at.gradient * direction))
+    slope = float(np.vdot(at.gradient, direction))
     if slope >= 0:
         return None
     low, high, alpha = 0.0, np.inf, 1.0
@@ -104,7 +127,7 @@ def _line_search(
         new = account.evaluate(trial)
         if not new.value <= at.value + 1e-4 * alpha * slope + slack:
             high = alpha
-        elif float(np.sum(new.gradient * direction)) < 0.9 * slope:
+        elif float(np.vdot(new.gradient, direction)) < 0.9 * slope:
             low = alpha
         else:
             return trial, new

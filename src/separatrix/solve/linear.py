@@ -28,6 +28,7 @@ from separatrix.data.coordinates import (
     row_span,
     singular_coordinates,
 )
+from separatrix.data.engine import one_blas_thread
 from separatrix.data.objective import Objective
 from separatrix.data.rows import Rows
 from separatrix.solve.gradient import loss_curvature
@@ -89,12 +90,30 @@ def minimise(
     verbose: int = 0,
     seed: int = 0,
 ) -> LinearFit:
-    """Minimise the problem; ``tol`` is the relative gap asked for, ``start`` a (coef, intercept) to warm it."""
+    """Minimise the problem; ``tol`` sets the gap asked for (``Solver.goal``), ``start`` a (coef, intercept) to warm it."""
     began = time.perf_counter()
+    # small factorisations between sweeps lose more to waking BLAS threads than they gain
+    with one_blas_thread():
+        return _minimise(
+            problem, solver, tol, max_iter, dict(options or {}), start, record, verbose, seed, began
+        )
+
+
+def _minimise(
+    problem: Problem,
+    solver: Solver | None,
+    tol: float,
+    max_iter: int,
+    extra: dict[str, Any],
+    start: tuple[FloatArray, FloatArray] | None,
+    record: bool,
+    verbose: int,
+    seed: int,
+    began: float,
+) -> LinearFit:
     if problem.rows.lazy and solver is not None:
         refuse_lazy(solver)
     chosen = solver or _choose(problem)
-    extra = dict(options or {})
     if chosen.name == "sgd":
         extra["seed"] = seed
     objective, inner = _coordinates(problem, chosen)
@@ -103,7 +122,8 @@ def minimise(
     warm = start is not None
     if start is not None:
         theta = objective.from_user(*start)
-    outcome = chosen.run(account, theta, tol, max_iter, warm=warm, **extra)
+    goal = chosen.goal(tol)
+    outcome = chosen.run(account, theta, goal, max_iter, warm=warm, **extra)
     aliased = np.empty(0, dtype=np.intp)
     if outcome.ill_conditioned:
         coordinates, aliased = singular_coordinates(
@@ -112,7 +132,7 @@ def minimise(
         objective = problem.objective(coordinates)
         account = Account(objective, record, verbose, sweeps=account.sweeps + 1)
         theta = objective.zero() if start is None else objective.from_user(*start)
-        outcome = chosen.run(account, theta, tol, max_iter, warm=warm, **extra)
+        outcome = chosen.run(account, theta, goal, max_iter, warm=warm, **extra)
     coef, intercept = objective.to_user(outcome.theta)
     if len(aliased):
         outcome = replace(outcome, unique=False)

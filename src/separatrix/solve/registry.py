@@ -23,8 +23,12 @@ class Solver:
     needs_curvature: bool = False
     needs_smooth: bool = False
     needs_memory: bool = False
-    strict: bool = False  # converges fast enough that rounding is the natural place to stop
+    quadratic: bool = False  # squares its error at every step: rounding is the natural place to stop
     options: Mapping[str, str] = field(default_factory=dict)
+
+    def goal(self, tol: float) -> float:
+        """The relative gap at which a fit stops: tol⁴ for a quadratic method, tol/100 for the others."""
+        return tol**4 if self.quadratic else tol / 100
 
 
 SOLVERS: dict[str, Solver] = {
@@ -34,7 +38,7 @@ SOLVERS: dict[str, Solver] = {
             "newton",
             newton,
             needs_curvature=True,
-            strict=True,
+            quadratic=True,
             options={"theta": "stop when the step in the weights is shorter than this, ‖Δw‖ < θ"},
         ),
         Solver("lbfgs", lbfgs, needs_smooth=True, options={"memory": "pairs of steps kept (20)"}),

@@ -19,7 +19,7 @@ import numpy as np
 from separatrix.core.numerics import FloatArray
 from separatrix.data.objective import Objective
 from separatrix.solve.outcome import Account, Outcome
-from separatrix.verdict.gaps import ROUNDING, fenchel_gap
+from separatrix.verdict.gaps import ROUNDING, FenchelBound
 
 
 def keyed_generator(seed: int, purpose: str, index: int) -> np.random.Generator:
@@ -53,7 +53,7 @@ def stochastic_gradient(
     first = 1.0 / objective.shape[0] ** 0.5 if eta is None else float(eta)
     theta = start.copy()
     best, best_at = theta, account.evaluate(theta)
-    at_zero = account.evaluate(objective.zero()) if warm else best_at
+    bound = FenchelBound(objective, account.evaluate(objective.zero()) if warm else best_at)
     account.visit(theta, best_at)
     stopped, gap, iterations = "max_iter reached", np.inf, 0
     mean, seen = np.zeros_like(theta), 0
@@ -70,7 +70,7 @@ def stochastic_gradient(
             account.visit(candidate, at)
             if at.value < best_at.value:
                 best, best_at = candidate.copy(), at
-            gap = fenchel_gap(objective, best, best_at, at_zero)
+            gap, _ = bound.gap(best, best_at)
             if gap <= max(tol, ROUNDING) * abs(best_at.value):
                 stopped = "gap ≤ tol"
                 break
