@@ -104,7 +104,9 @@ class RadialBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                     f"centers has shape {given.shape}, expected (m, {X.shape[1]}) with m at least 1: one row a centre"
                 )
             if not np.isfinite(given).all():
-                raise ValueError(f"centers must be finite: centre {np.argwhere(~np.isfinite(given))[0, 0]} is not")
+                raise ValueError(
+                    f"centers must be finite: centre {np.argwhere(~np.isfinite(given))[0, 0]} is not"
+                )
             return given
         distinct = np.unique(X, axis=0)
         count = min(int(self.centers), len(distinct))

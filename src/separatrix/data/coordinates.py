@@ -33,6 +33,7 @@ class Coordinates:
     scale: FloatArray
     basis: FloatArray | None = None
     lift: float = 1.0  # the intercept's unit: b' = lift · θ_b
+    delicate: bool = False  # B undoes a condition number that products in raw columns would not survive
 
     @classmethod
     def standard(cls, moments: Moments, fit_intercept: bool) -> Coordinates:
@@ -96,6 +97,7 @@ class Coordinates:
     @cached_property
     def _inverse_root(self) -> FloatArray:
         """R⁻ᵀ with RᵀR = Bᵀ scale² B, by QR: the basis may be badly conditioned."""
+        assert self.basis is not None
         r = np.linalg.qr(self.scale[:, None] * self.basis, mode="r")
         return np.linalg.inv(r).T
 
@@ -129,7 +131,7 @@ def singular_coordinates(
     if ridge == 0 and not keep.all():
         taking_part = np.sqrt(np.sum(vectors[~keep] ** 2, axis=0)) > 1e-5
         aliased = np.flatnonzero(taking_part & (standard.scale > 0))
-    return replace(standard, basis=vectors[keep].T / values[keep]), aliased
+    return replace(standard, basis=vectors[keep].T / values[keep], delicate=True), aliased
 
 
 def gram_coordinates(

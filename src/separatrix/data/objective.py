@@ -177,7 +177,7 @@ class Objective:
     ) -> _Task:
         c = self.coordinates
         u = np.ascontiguousarray(c.weights(t))
-        inner = order == 2 and (c.basis is not None or c.far)
+        inner = c.delicate or (order == 2 and (c.basis is not None or c.far))
         explicit = c.far and not self.rows.sparse
         return _Task(
             self.loss,
@@ -249,9 +249,24 @@ class _Task:
         return slope if self.class_basis is None else slope @ self.class_basis
 
     @property
+    def factor(self) -> FloatArray:
+        """What multiplies the cells that :meth:`cells` returns."""
+        return self.t if self.inner else self.u
+
+    @property
     def offset(self) -> FloatArray:
-        """The score at the origin of raw columns, or at the centre of centred ones."""
-        return self.b if self.explicit else self.b - self.coordinates.centre @ self.u
+        """The score where those cells are zero."""
+        return self.b if self.inner or self.explicit else self.b - self.coordinates.centre @ self.u
+
+    def cells(self, raw: np.ndarray) -> FloatArray:
+        """A tile as the products want it: inner coordinates, centred columns, or raw ones; float64."""
+        if self.inner:
+            z = np.empty((len(raw), self.coordinates.size))
+            self.coordinates.tile(raw, out=z)
+            return z
+        if self.explicit:
+            return np.subtract(raw, self.coordinates.centre, dtype=np.float64)
+        return raw if raw.dtype == np.float64 else raw.astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -279,7 +294,7 @@ class _Partial:
 def _evaluate(block: Block, task: _Task, _memo: Any) -> tuple[_Partial, None]:
     if task.order == 2:
         return _second_order(block, task), None
-    if block.sparse:
+    if block.sparse and not task.inner:
         return _first_order_sparse(block, task), None
     return _first_order_dense(block, task), None
 
@@ -295,16 +310,12 @@ def _weighted(block: Block, part: slice, *arrays: FloatArray) -> float:
 
 
 def _first_order_dense(block: Block, task: _Task) -> _Partial:
-    c, offset = task.coordinates, task.offset
-    gradient, lift = np.zeros_like(task.u), np.zeros_like(task.b, dtype=float)
+    factor, offset = task.factor, task.offset
+    gradient, lift = np.zeros_like(factor), np.zeros_like(task.b, dtype=float)
     weight = value = 0.0
     for part in block.tiles(task.u.shape[0], task.stride):
-        cells = block.dense(part)
-        if task.explicit:
-            cells = np.subtract(cells, c.centre, dtype=np.float64)
-        elif cells.dtype != np.float64:
-            cells = cells.astype(np.float64)
-        losses, slope = task.loss.value_slope(task.spread(np.dot(cells, task.u) + offset), block.y[part])
+        cells = task.cells(block.dense(part))
+        losses, slope = task.loss.value_slope(task.spread(np.dot(cells, factor) + offset), block.y[part])
         weight += _weighted(block, part, losses, slope)
         value += float(losses.sum())
         slope = task.gather(slope)
@@ -359,13 +370,13 @@ def _intercept_sums(block: Block, task: _Task, memo: Any) -> tuple[_InterceptSum
 
 
 def _scores(block: Block, task: _Task) -> FloatArray:
-    """u·(x − centre) of every row of the block."""
-    centre = task.coordinates.centre
-    if block.sparse:
-        return _sparse_scores(block.X, task.u, -(centre @ task.u))
+    """The score of every row of the block, the intercept left out."""
+    offset = task.offset - task.b
+    if block.sparse and not task.inner:
+        return _sparse_scores(block.X, task.u, offset)
     scores = np.empty((block.n, *task.u.shape[1:]))
     for part in block.tiles(task.u.shape[0]):
-        scores[part] = np.dot(np.subtract(block.X[part], centre, dtype=np.float64), task.u)
+        scores[part] = np.dot(task.cells(block.dense(part)), task.factor) + offset
     return scores
 
 
@@ -375,9 +386,8 @@ def _second_order(block: Block, task: _Task) -> _Partial:
     Near the origin the raw cells are used as they are and H is centred and scaled afterwards, which spares two
     passes over the tile; far from it, or with a basis, tiles are brought to inner coordinates first.
     """
-    c, basis = task.coordinates, task.class_basis
-    width = c.size if task.inner else len(c.centre)
-    u, offset = (task.t, task.b) if task.inner else (task.u, task.b - c.centre @ task.u)
+    basis, u, offset = task.class_basis, task.factor, task.offset
+    width = u.shape[0]
     q = width + int(task.fit_intercept)
     heads = 1 if basis is None else basis.shape[1]
     hessian, product = np.zeros((q * heads, q * heads)), np.empty((q, q))
@@ -385,7 +395,7 @@ def _second_order(block: Block, task: _Task) -> _Partial:
     weight = value = radius = 0.0
     buffer: FloatArray | None = None
     for part in block.tiles(q, task.stride):
-        cells = _second_order_cells(block.dense(part), task, width)
+        cells = task.cells(block.dense(part))
         losses, slope, curvature = task.loss.derivatives(
             task.spread(np.dot(cells, u) + offset), block.y[part]
         )
@@ -413,14 +423,6 @@ def _second_order(block: Block, task: _Task) -> _Partial:
     _symmetrise(hessian, q)
     _to_inner(hessian, q, task)
     return _Partial(weight, value, gradient, lift, hessian, float(np.sqrt(radius)))
-
-
-def _second_order_cells(cells: np.ndarray, task: _Task, width: int) -> FloatArray:
-    if task.inner:
-        z = np.empty((len(cells), width))
-        task.coordinates.tile(cells, out=z)
-        return z
-    return cells if cells.dtype == np.float64 else cells.astype(np.float64)
 
 
 def _radius_squared(cells: FloatArray, task: _Task) -> float:

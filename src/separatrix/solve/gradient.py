@@ -42,7 +42,8 @@ def gradient_ascent(
             gap, _ = bound.gap(theta, at)
             account.visit(theta, at, f"gap {gap:.1e}")
             norm = float(np.linalg.norm(at.gradient))
-            if threshold is not None and norm < threshold:
+            limit = tol if threshold is None and gap == np.inf else threshold
+            if limit is not None and norm < limit:
                 stopped = "‖∇F‖ < threshold"
                 break
             if threshold is None and gap <= max(tol, ROUNDING) * abs(at.value):
