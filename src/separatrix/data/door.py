@@ -39,6 +39,7 @@ def read_table(estimator: Any, X: Any, *, reset: bool) -> Any:
         X = _frame_cells(X)
     elif type(X).__module__.startswith("cupy"):
         raise TypeError("arrays on a GPU are not read yet: call .get() to bring X to the host")
+    _refuse_dates(X)
     X = check_array(
         X, accept_sparse=["csr", "csc", "coo"], dtype="numeric", ensure_all_finite=False, estimator=estimator
     )
@@ -80,7 +81,7 @@ def rows_of(estimator: Any, X: Any, y: Any = None, weight: FloatArray | None = N
 
 def refuse_nonfinite(estimator: Any, rows: Rows, moments: Moments) -> None:
     """Raise, naming column and row, when the moments betray a NaN or an infinity."""
-    bad = ~np.isfinite(moments.mean)
+    bad = ~np.isfinite(moments.mean) | ~np.isfinite(moments.variance)
     if not bad.any():
         return
     for i in range(rows.n_blocks):
@@ -90,7 +91,7 @@ def refuse_nonfinite(estimator: Any, rows: Rows, moments: Moments) -> None:
         if not finite.all():
             raise ValueError(_nonfinite_message(estimator, cells, finite, block.start))
     column = column_name(estimator, int(np.flatnonzero(bad)[0]))
-    raise ValueError(f"column {column} holds values too large to average: divide it by a power of ten")
+    raise ValueError(f"column {column} holds values too large to square: divide it by a power of ten")
 
 
 def column_name(estimator: Any, j: int) -> str:
@@ -201,6 +202,15 @@ def _is_frame(X: Any) -> bool:
     return bool(nw.dependencies.is_into_dataframe(X))
 
 
+def _refuse_dates(X: Any) -> None:
+    dtype = getattr(X, "dtype", None)
+    if getattr(dtype, "kind", "") in "mM" and dtype is not None:
+        raise ValueError(
+            f"X holds dates or durations ({dtype}): a linear model reads numbers, say which ones "
+            "(days since a date, the hour, the month) and give those"
+        )
+
+
 def _frame_cells(X: Any) -> Any:
     """The cells of a frame as one array; a column that is not a number is refused by name."""
     import narwhals as nw
@@ -252,21 +262,7 @@ def _nonfinite_message(estimator: Any, cells: Any, finite: np.ndarray, start: in
 
 
 def _as_label_array(y: Any) -> np.ndarray:
-    if isinstance(y, (list, tuple)):
-        try:
-            array = np.asarray(y)
-            plain = array.ndim == 1 and len({type(v) for v in y}) == 1
-        except ValueError:
-            plain = False
-        if (
-            not plain
-            and len(y)
-            and any(isinstance(v, (tuple, frozenset, str, bytes)) or v is None for v in y)
-        ):
-            array = np.empty(len(y), dtype=object)
-            array[:] = y
-    else:
-        array = np.asarray(y)
+    array = _as_objects(y) if isinstance(y, (list, tuple)) and not _is_plain(y) else np.asarray(y)
     if array.ndim == 2 and array.shape[1] > 1:
         raise ValueError(
             f"y should be a 1d array, got an array of shape {array.shape} instead: one label a row"
@@ -274,11 +270,33 @@ def _as_label_array(y: Any) -> np.ndarray:
     return np.asarray(column_or_1d(array, warn=True))
 
 
+def _is_plain(y: Any) -> bool:
+    """Whether NumPy reads a list of labels as it is meant: no tuples as rows, no words made of mixed types."""
+    if not any(isinstance(v, (tuple, frozenset, str, bytes, dict)) or v is None for v in y):
+        return True
+    return len({type(v) for v in y}) == 1 and isinstance(y[0], (str, bytes))
+
+
+def _as_objects(y: Any) -> np.ndarray:
+    array = np.empty(len(y), dtype=object)
+    array[:] = y
+    return array
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas.NA has no truth value
+        return True
+    except ValueError:  # an array: refused as not hashable
+        return False
+
+
 def _refuse_missing_labels(labels: np.ndarray) -> None:
     if labels.dtype.kind == "f":
         bad = ~np.isfinite(labels)
     elif labels.dtype.kind == "O":
-        bad = np.array([v is None or v != v for v in labels], dtype=bool)
+        bad = np.array([_is_missing(v) for v in labels], dtype=bool)
     else:
         return
     if bad.any():

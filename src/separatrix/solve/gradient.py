@@ -54,6 +54,8 @@ def gradient_ascent(
                 break
             theta = theta - step * at.gradient
             at = account.evaluate(theta)
+        else:
+            account.visit(theta, at)
     except KeyboardInterrupt:
         stopped = "interrupted"
     norm = float(np.linalg.norm(at.gradient))

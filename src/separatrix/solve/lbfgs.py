@@ -64,6 +64,8 @@ def lbfgs(
             if pair.curvature > EPS * pair.change_squared:
                 pairs.append(pair)
             theta, at = found
+        else:
+            account.visit(theta, at)
     except KeyboardInterrupt:
         stopped = "interrupted"
     gap = max(gap, ROUNDING * abs(at.value))

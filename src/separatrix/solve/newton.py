@@ -19,6 +19,7 @@ from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.objective import Evaluation
 from separatrix.solve.outcome import Account, Outcome
 from separatrix.verdict.gaps import (
+    FAR,
     ROUNDING,
     Factor,
     decrement_after_step,
@@ -30,7 +31,9 @@ from separatrix.verdict.gaps import (
 SAMPLE_ROWS = 40  # sampled rows a parameter: enough that a sampled step is better than none
 ILL_CONDITIONED = 1e-11  # reciprocal condition of H below which the caller should change coordinates
 NEW_HESSIAN_COST = 4.0  # a new Hessian and the step it saves, in sweeps without one
-RUNAWAY_AFTER = 8  # full steps without quadratic contraction before separation is suspected
+SLOW = 0.3  # a step that leaves more than this of the decrement does not converge quadratically
+RUNAWAY_AFTER = 6  # such steps before separation is suspected
+RUNAWAY = "the weights run away"
 
 
 def newton(
@@ -44,55 +47,72 @@ def newton(
 ) -> Outcome:
     """Minimise the account's objective from ``start``.
 
-    ``tol`` is the gap asked for, relative to F; ``theta`` the notes' own rule instead: stop when ‖Δw‖ < θ.
+    ``tol`` is the gap asked for, relative to F; ``theta`` the notes' own rule instead: stop when ‖Δw‖ < θ. With
+    ``theta``, or when the path is recorded, every step is the notes' own too: no sampled start, no kept factor.
     """
-    objective = account.objective
-    at_theta = start.copy()
-    if not warm:
-        at_theta = _sampled_start(account, at_theta)
-    at = account.evaluate(at_theta, order=2)
-    state = _Anchor.at(at_theta, at, range_factor(objective))
-    if state.factor.reciprocal_condition < ILL_CONDITIONED and objective.coordinates.basis is None:
-        return Outcome(
-            at_theta, at.value, np.inf, None, 0, "ill-conditioned", _norm(at), ill_conditioned=True
-        )
-    slow = 0
-    previous = np.inf
-    stopped, gap, iterations, runaway = "max_iter reached", np.inf, 0, False
-    decrement = np.inf
+    objective, bend = account.objective, range_factor(account.objective)
+    plain = theta is not None or account.record
+    point = start.copy() if warm or plain else _sampled_start(account, start.copy())
+    at = account.evaluate(point, order=2)
+    anchor = _Anchor.at(point, at, bend)
+    if anchor.factor.reciprocal_condition < ILL_CONDITIONED and objective.coordinates.basis is None:
+        return Outcome(point, at.value, np.inf, None, 0, "ill-conditioned", _norm(at), ill_conditioned=True)
+    slow, previous = 0, np.inf
+    stopped, gap, iterations = "max_iter reached", np.inf, 0
     try:
         for iterations in range(1, max_iter + 1):
-            step = -state.solve(at.gradient)
+            step = -anchor.solve(at.gradient)
             decrement = float(np.sqrt(max(-np.sum(at.gradient * step), 0.0)))
-            gap = stale_curvature_gap(decrement, state.range, state.drift(at_theta))
-            account.visit(at_theta, at, f"gap {gap:.1e}")
-            if theta is not None and np.linalg.norm(_user_step(account, at_theta, step)) < theta:
-                stopped = "‖Δw‖ < θ"
+            gap = stale_curvature_gap(decrement, anchor.range, anchor.drift(point))
+            account.visit(point, at, f"gap {gap:.1e}")
+            contraction, previous = decrement / previous, decrement
+            slow = slow + 1 if contraction > SLOW else 0 if contraction < 0.1 else slow
+            stopped = _reason_to_stop(account, anchor, point, at, step, theta, slow)
+            if stopped:
                 break
-            contraction = decrement / previous
-            slow = slow + 1 if contraction > 0.3 and state.fresh(at_theta) else 0
-            previous = decrement
             target = max(tol, ROUNDING) * abs(at.value)
             if theta is None:
-                at_theta, at, gap = _free_step(state, at_theta, at, step, decrement, gap, target)
-                if gap <= target:
-                    stopped = "gap ≤ tol"
-                    account.visit(at_theta, at, f"gap {gap:.1e}")
+                free = _free_step(anchor, point, at, step, decrement, target)
+                if free is not None:
+                    (point, at, gap), stopped = free, "gap ≤ tol"
+                    account.visit(point, at, f"gap {gap:.1e}")
                     break
-            if objective.ridge == 0 and (slow >= RUNAWAY_AFTER or at.value < 1e-7 or state.factor.singular):
-                stopped, runaway = "the weights run away", True
-                break
-            if decrement**2 <= EPS * abs(at.value) * 1e-4 and not contraction < 0.5 and state.fresh(at_theta):
-                stopped = "rounding: no further decrease"
-                break
-            order = _next_order(decrement, contraction, tol * abs(at.value), state, at_theta)
-            at_theta, at = _descend(account, at_theta, at, step, decrement, order)
+                # a gap at rounding level is not yet weights at rounding level: go on while steps still shrink
+                if gap <= target and (tol > ROUNDING or contraction > 0.5 or decrement < 1e-12):
+                    stopped = "gap ≤ tol"
+                    break
+            order = 2 if plain else _next_order(decrement, contraction, target, anchor, point)
+            point, at = _descend(account, point, at, step, decrement, order)
             if at.hessian is not None:
-                state = _Anchor.at(at_theta, at, range_factor(objective))
+                anchor = _Anchor.at(point, at, bend)
+        else:
+            stopped = "max_iter reached"
+            account.visit(point, at)
     except KeyboardInterrupt:
         stopped = "interrupted"
-    unique = None if state.factor.singular or not np.isfinite(gap) else True
-    return Outcome(at_theta, at.value, gap, unique, iterations, stopped, _norm(at), runaway=runaway)
+    unique = None if anchor.factor.singular or not np.isfinite(gap) else True
+    gap = max(gap, ROUNDING * abs(at.value))
+    runaway = stopped == RUNAWAY
+    return Outcome(point, at.value, gap, unique, iterations, stopped, _norm(at), runaway=runaway)
+
+
+def _reason_to_stop(
+    account: Account,
+    anchor: _Anchor,
+    point: FloatArray,
+    at: Evaluation,
+    step: FloatArray,
+    theta: float | None,
+    slow: int,
+) -> str:
+    """Why to stop before taking the step, other than a gap that is met; empty when there is no reason."""
+    if theta is not None and np.linalg.norm(_user_step(account, point, step)) < theta:
+        return "‖Δw‖ < θ"
+    if account.objective.ridge == 0 and (slow >= RUNAWAY_AFTER or at.value < 1e-7 or anchor.factor.singular):
+        return RUNAWAY
+    if slow >= 3 and anchor.fresh(point) and -np.sum(at.gradient * step) <= 1e-4 * EPS * abs(at.value):
+        return "rounding: no further decrease"
+    return ""
 
 
 class _Anchor:
@@ -148,25 +168,19 @@ def _sampled_start(account: Account, theta: FloatArray) -> FloatArray:
 
 
 def _free_step(
-    state: _Anchor,
-    theta: FloatArray,
-    at: Evaluation,
-    step: FloatArray,
-    decrement: float,
-    gap: float,
-    target: float,
-) -> tuple[FloatArray, Evaluation, float]:
+    anchor: _Anchor, point: FloatArray, at: Evaluation, step: FloatArray, decrement: float, target: float
+) -> tuple[FloatArray, Evaluation, float] | None:
     """Take the step in hand when the bound after it meets the target and F after it is known to rounding."""
-    drift = state.drift(theta)
-    reach = state.radius * float(np.linalg.norm(step))
+    drift = anchor.drift(point)
+    reach = anchor.radius * float(np.linalg.norm(step))
     after = decrement_after_step(decrement, drift, reach)
-    new_gap = stale_curvature_gap(after, state.range, drift + reach)
-    curved = decrement**2 * (np.expm1(min(drift + reach, 700.0)))  # how far F may leave its parabola
+    gap = stale_curvature_gap(after, anchor.range, drift + reach)
+    leaves_parabola = decrement**2 * np.expm1(min(drift + reach, FAR))
     floor = ROUNDING * abs(at.value)
-    if not (new_gap <= min(gap, target) and curved <= floor):
-        return theta, at, max(gap, floor)
+    if not (gap <= target and leaves_parabola <= floor):
+        return None
     value = at.value - 0.5 * decrement**2
-    return theta + step, Evaluation(value, np.zeros_like(at.gradient), None, at.radius), max(new_gap, floor)
+    return point + step, Evaluation(value, np.zeros_like(at.gradient), None, at.radius), max(gap, floor)
 
 
 def _next_order(

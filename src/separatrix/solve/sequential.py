@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.objective import Objective
 from separatrix.solve.outcome import Account, Outcome
 from separatrix.verdict.gaps import ROUNDING, FenchelBound
+
+RECORDED_ROWS = 5000  # up to here a recorded path has every step; beyond, one point an epoch
 
 
 def keyed_generator(seed: int, purpose: str, index: int) -> np.random.Generator:
@@ -63,7 +64,7 @@ def stochastic_gradient(
             if 2 * iterations <= max_iter:
                 mean, seen = np.zeros_like(theta), 0
             step = first / np.sqrt(iterations)
-            theta, mean, seen = _epoch(objective, theta, order, batch, step, mean, seen)
+            theta, mean, seen = _epoch(account, theta, order, batch, step, mean, seen)
             account.sweeps += 1
             candidate = mean if average and seen else theta
             at = account.evaluate(candidate)
@@ -84,7 +85,7 @@ def stochastic_gradient(
 
 
 def _epoch(
-    objective: Objective,
+    account: Account,
     theta: FloatArray,
     order: np.ndarray,
     batch: int,
@@ -92,7 +93,8 @@ def _epoch(
     mean: FloatArray,
     seen: int,
 ) -> tuple[FloatArray, FloatArray, int]:
-    """One pass in the given order; also the running mean of the iterates."""
+    """One pass in the given order; also the running mean of the iterates. A recorded path keeps every step."""
+    objective = account.objective
     rows, basis = objective.rows, objective.class_basis
     share = rows.n / objective.total_weight
     z = np.ones((batch, theta.shape[0]))
@@ -110,6 +112,8 @@ def _epoch(
             theta = theta - step * (tile.T @ slope / len(pick) + objective.penalty(theta)[1])
             seen += 1
             mean = mean + (theta - mean) / seen
+            if account.record and rows.n <= RECORDED_ROWS:
+                account.visit(theta, objective.evaluate(theta))
     return theta, mean, seen
 
 

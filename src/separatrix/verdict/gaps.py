@@ -30,6 +30,7 @@ from separatrix.core.losses import Logistic, Multinomial, Squared
 from separatrix.core.numerics import EPS, FloatArray, xlogx
 from separatrix.data.objective import Evaluation, Objective
 
+FAR = 300.0  # a change of score beyond which nothing is proven anyway; keeps the exponentials finite
 ROUNDING = 64 * EPS  # no bound is claimed below this share of the objective: sums are rounded
 
 
@@ -97,7 +98,7 @@ def curvature_gap(decrement: float, range_: float) -> float:
 
 def stale_curvature_gap(decrement: float, range_: float, drift: float) -> float:
     """The bound at θ when H was taken ``drift`` = max score change away: H(θ) ⪰ e^{−drift} H."""
-    inflate = float(np.exp(0.5 * min(drift, 700.0)))
+    inflate = float(np.exp(0.5 * min(drift, FAR)))
     return curvature_gap(decrement * inflate, range_ * inflate)
 
 
@@ -106,8 +107,7 @@ def decrement_after_step(decrement: float, drift: float, reach: float) -> float:
 
     The residual of the step is (H(θ) − H)d plus the integral of the change of H along d.
     """
-    reach = min(reach, 700.0)
-    drift = min(drift, 700.0)
+    reach, drift = min(reach, FAR), min(drift, FAR)
     bend = reach / 2 * (1 + reach) if reach < 1e-3 else (np.expm1(reach) - reach) / reach
     return float(decrement * (np.expm1(drift) + np.exp(drift) * bend))
 
