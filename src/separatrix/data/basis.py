@@ -25,7 +25,8 @@ class RadialBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     Parameters
     ----------
     centers : number of centres to choose, or an array (m, p) of given ones
-    gamma : γ, a positive number; "scale" is 1/(p · variance of X), "median" is 1/(2 · median squared distance of centres)
+    gamma : a positive number, "scale" for 1/(p · variance of X), or "median" for 1/(2 · median squared distance
+        of the centres)
     selection : how centres are chosen: "kmeans" (k-means++ then Lloyd's), or "rows" (drawn from the rows)
     random_state : seed of that choice
 

@@ -116,7 +116,7 @@ def singular_coordinates(
     are aliased (only reported without a ridge: with one, the penalty decides between them).
     """
     p = rows.p
-    standard = Coordinates.standard(moments, fit_intercept)
+    standard = penalised_coordinates(moments, fit_intercept, ridge, curvature)
     qr: QRFactor = sweep(_qr, rows)[0]
     R = qr.factor()
     if not fit_intercept:
@@ -139,7 +139,7 @@ def gram_coordinates(
 ) -> Coordinates:
     """B with BᵀHB near the identity, from the Gram matrix of about 20 rows a column."""
     p = rows.p
-    standard = Coordinates.standard(moments, fit_intercept)
+    standard = penalised_coordinates(moments, fit_intercept, ridge, curvature)
     stride = 1 if rows.lazy else max(1, rows.n // max(20 * p, 2048))
     gram: Gram = sweep(_sampled_gram, rows, stride)[0]
     scatter = gram.scatter()
@@ -150,6 +150,14 @@ def gram_coordinates(
     values, vectors = np.linalg.eigh(scaled)
     floor = 1e-8 * values[-1]  # a sample may miss a direction: never stretch one by more than 1e4
     return replace(standard, basis=vectors / np.sqrt(np.maximum(values, floor)), lift=curvature**-0.5)
+
+
+def penalised_coordinates(
+    moments: Moments, fit_intercept: bool, ridge: float, curvature: float
+) -> Coordinates:
+    """Columns divided by √(variance + λ/κ): standardised, and shrunk where the penalty is the stiffer part."""
+    diagonal = diagonal_coordinates(moments, fit_intercept, ridge, curvature)
+    return replace(diagonal, scale=diagonal.scale * np.sqrt(curvature), lift=1.0)
 
 
 def diagonal_coordinates(

@@ -43,8 +43,11 @@ def read_table(estimator: Any, X: Any, *, reset: bool) -> Any:
     X = check_array(
         X, accept_sparse=["csr", "csc", "coo"], dtype="numeric", ensure_all_finite=False, estimator=estimator
     )
-    if not isinstance(X, np.ndarray) and X.format != "csr":
+    if not isinstance(X, np.ndarray):
         X = X.tocsr()
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
     if not is_frame:
         _check_feature_names(estimator, X, reset=reset)
     _check_n_features(estimator, X, reset=reset)
@@ -312,7 +315,7 @@ def _integer_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if len(labels) == 0:
         return labels, labels.astype(np.intp)
     low, high = int(labels.min()), int(labels.max())
-    if high - low > 65_536:
+    if high - low > 65_536 or high > np.iinfo(np.intp).max:
         classes, codes = np.unique(labels, return_inverse=True)
         return classes, codes
     shifted = labels.astype(np.intp) - low

@@ -69,8 +69,7 @@ def engine(
     if kind not in (None, "serial", "threads", "dask"):
         raise ValueError(f'engine {kind!r} is unknown: use "serial", "threads" or "dask"')
     for name, number in (("workers", workers), ("blocks", blocks)):
-        whole = isinstance(number, Integral) and not isinstance(number, bool)
-        if number is not None and not (whole and number >= 1):
+        if number is not None and not _is_count(number):
             raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
     if kind == "dask":
         _need_dask()
@@ -81,6 +80,10 @@ def engine(
         yield chosen
     finally:
         _current.reset(token)
+
+
+def _is_count(number: Any) -> bool:
+    return not isinstance(number, bool) and isinstance(number, Integral) and int(number) >= 1
 
 
 def _need_dask() -> None:

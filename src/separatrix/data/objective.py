@@ -29,6 +29,8 @@ from separatrix.data.coordinates import Coordinates
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows
 
+DENSE_TILES = 4096  # columns up to which sparse rows far from the origin go through dense, centred tiles
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -178,7 +180,7 @@ class Objective:
         c = self.coordinates
         u = np.ascontiguousarray(c.weights(t))
         inner = c.delicate or (order == 2 and (c.basis is not None or c.far))
-        explicit = c.far and not self.rows.sparse
+        explicit = c.far and (not self.rows.sparse or self.rows.p <= DENSE_TILES)
         return _Task(
             self.loss,
             t,
@@ -294,7 +296,7 @@ class _Partial:
 def _evaluate(block: Block, task: _Task, _memo: Any) -> tuple[_Partial, None]:
     if task.order == 2:
         return _second_order(block, task), None
-    if block.sparse and not task.inner:
+    if block.sparse and not (task.inner or task.explicit):
         return _first_order_sparse(block, task), None
     return _first_order_dense(block, task), None
 
@@ -372,7 +374,7 @@ def _intercept_sums(block: Block, task: _Task, memo: Any) -> tuple[_InterceptSum
 def _scores(block: Block, task: _Task) -> FloatArray:
     """The score of every row of the block, the intercept left out."""
     offset = task.offset - task.b
-    if block.sparse and not task.inner:
+    if block.sparse and not (task.inner or task.explicit):
         return _sparse_scores(block.X, task.u, offset)
     scores = np.empty((block.n, *task.u.shape[1:]))
     for part in block.tiles(task.u.shape[0]):

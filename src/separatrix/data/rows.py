@@ -125,7 +125,10 @@ class Rows:
 
         if self.lazy:
             return dask.delayed(self._block_of, pure=False)(self.source[i], i)
-        return dask.delayed(self.block(i), traverse=False)
+        block = self.block(i)
+        if isinstance(self.source, np.ndarray) and self.source.flags.f_contiguous:
+            block = replace(block, X=np.asfortranarray(block.X))  # a slice would travel in the other order
+        return dask.delayed(block, traverse=False)
 
     def _block_of(self, cells: Any, i: int) -> Block:
         a, b = self.edges[i], self.edges[i + 1]

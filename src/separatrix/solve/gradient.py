@@ -1,7 +1,8 @@
 """Batch gradient ascent on the likelihood:  θ ← θ − η ∇F, until ‖∇F‖ < threshold ([PC], [726] "Batch Ascent").
 
-In standardised columns, so one η serves every column. Default η = 1/κ̄ with κ̄ ≥ the largest eigenvalue of
-the Hessian anywhere: F then falls at every step. A larger η may diverge, and then the fit stops and says so.
+In standardised columns, shrunk further where the penalty is the stiffer part, so that one η serves every column.
+Default η = 1/κ̄ with κ̄ ≥ the largest eigenvalue of the Hessian anywhere: F then falls at every step. A larger η may
+diverge, and then the fit stops and says so.
 
 Cost: O(npK) a step; hundreds of steps where columns are correlated. Kept for study and for pictures.
 """
@@ -26,6 +27,7 @@ def gradient_ascent(
     eta: float | None = None,
     threshold: float | None = None,
     warm: bool = False,
+    exists: bool = False,
 ) -> Outcome:
     """Minimise by full gradient steps of size ``eta``; stop by gap, or by ``threshold`` on ‖∇F‖ when given."""
     objective = account.objective
@@ -52,10 +54,11 @@ def gradient_ascent(
             if not at.value <= 10 * max(highest, 1.0):
                 stopped = f"diverged: the step size eta = {step:.3g} is too large"
                 break
-            theta = theta - step * at.gradient
-            at = account.evaluate(theta)
+            moved = theta - step * at.gradient
+            theta, at = moved, account.evaluate(moved)
         else:
             account.visit(theta, at)
+            gap, _ = bound.gap(theta, at)
     except KeyboardInterrupt:
         stopped = "interrupted"
     norm = float(np.linalg.norm(at.gradient))
@@ -75,11 +78,11 @@ def loss_curvature(objective: Objective) -> float:
 
 
 def curvature_bound(objective: Objective) -> float:
-    """At least the largest eigenvalue of the Hessian at any θ: κ tr(ZᵀSZ)/W + max penalty.
+    """At least the largest eigenvalue of the Hessian at any θ: κ tr(ZᵀSZ)/W + the penalty's.
 
-    In standardised columns the trace is the number of columns: no sweep is needed.
+    Every standardised column adds at most κ to the trace: no sweep is needed.
     """
-    spread = float(np.count_nonzero(objective.coordinates.scale)) + int(objective.fit_intercept)
+    columns = np.count_nonzero(objective.coordinates.scale) + int(objective.fit_intercept)
     matrix = objective.ridge_matrix
     penalty = float(matrix.max(initial=0.0)) if matrix.ndim == 1 else float(np.trace(matrix))
-    return loss_curvature(objective) * spread + penalty
+    return loss_curvature(objective) * float(columns) + penalty

@@ -25,7 +25,14 @@ LONG = 1 << 18  # parameters beyond which pairs are kept in single precision
 
 
 def lbfgs(
-    account: Account, start: FloatArray, tol: float, max_iter: int, *, memory: int = 10, warm: bool = False
+    account: Account,
+    start: FloatArray,
+    tol: float,
+    max_iter: int,
+    *,
+    memory: int = 10,
+    warm: bool = False,
+    exists: bool = False,
 ) -> Outcome:
     """Minimise the account's objective from ``start``; ``memory`` pairs are kept."""
     objective = account.objective
@@ -44,10 +51,11 @@ def lbfgs(
                 theta = objective.settle_intercept(theta)
                 at = account.evaluate(theta)
                 gap, _ = bound.gap(theta, at)
+                account.visit(theta, at, f"gap {gap:.1e}")
             if gap <= target:
                 stopped = "gap ≤ tol"
                 break
-            if objective.ridge == 0 and at.value < 1e-7:
+            if objective.ridge == 0 and at.value < 1e-7 and not exists:
                 stopped, runaway = "the weights run away", True
                 break
             if float(np.linalg.norm(at.gradient)) <= max(1e-3 * tol, 1e-14) * abs(at.value) and gap == np.inf:
@@ -66,6 +74,7 @@ def lbfgs(
             theta, at = found
         else:
             account.visit(theta, at)
+            gap, _ = bound.gap(theta, at)
     except KeyboardInterrupt:
         stopped = "interrupted"
     gap = max(gap, ROUNDING * abs(at.value))

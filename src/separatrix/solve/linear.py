@@ -25,6 +25,7 @@ from separatrix.data.coordinates import (
     Coordinates,
     diagonal_coordinates,
     gram_coordinates,
+    penalised_coordinates,
     row_span,
     singular_coordinates,
 )
@@ -89,14 +90,18 @@ def minimise(
     record: bool = False,
     verbose: int = 0,
     seed: int = 0,
+    exists: bool = False,
 ) -> LinearFit:
-    """Minimise the problem; ``tol`` sets the gap asked for (``Solver.goal``), ``start`` a (coef, intercept) to warm it."""
+    """Minimise the problem.
+
+    ``tol`` sets the gap asked for (``Solver.goal``), ``start`` is a (coef, intercept) to warm it, and ``exists`` says
+    that a minimum is known to exist, so that slow progress is no reason to suspect separation.
+    """
     began = time.perf_counter()
+    extra = {**(options or {}), "exists": exists}
     # small factorisations between sweeps lose more to waking BLAS threads than they gain
     with one_blas_thread():
-        return _minimise(
-            problem, solver, tol, max_iter, dict(options or {}), start, record, verbose, seed, began
-        )
+        return _minimise(problem, solver, tol, max_iter, extra, start, record, verbose, seed, began)
 
 
 def _minimise(
@@ -188,6 +193,9 @@ def _coordinates(problem: Problem, solver: Solver) -> tuple[Objective, Objective
             chosen = diagonal_coordinates(moments, intercept, problem.ridge, bend)
         else:
             chosen = gram_coordinates(rows, moments, intercept, problem.ridge, bend)
+    elif solver.name in ("gradient", "sgd"):
+        bend = loss_curvature(problem.objective())
+        chosen = penalised_coordinates(moments, intercept, problem.ridge, bend)
     objective = problem.objective(chosen)
     return objective, objective
 

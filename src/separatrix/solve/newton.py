@@ -44,8 +44,9 @@ def newton(
     *,
     theta: float | None = None,
     warm: bool = False,
+    exists: bool = False,
 ) -> Outcome:
-    """Minimise the account's objective from ``start``.
+    """Minimise the account's objective from ``start``; ``exists``: a minimum is known to, however slow the way.
 
     ``tol`` is the gap asked for, relative to F; ``theta`` the notes' own rule instead: stop when ‖Δw‖ < θ. With
     ``theta``, or when the path is recorded, every step is the notes' own too: no sampled start, no kept factor.
@@ -55,6 +56,11 @@ def newton(
     point = start.copy() if warm or plain else _sampled_start(account, start.copy())
     at = account.evaluate(point, order=2)
     anchor = _Anchor.at(point, at, bend)
+    if warm and bend > 0 and at.value > np.log(objective.n_classes or 2):
+        # worse than no weights at all, where the curvature may have vanished: start from the origin instead
+        point = objective.zero()
+        at = account.evaluate(point, order=2)
+        anchor = _Anchor.at(point, at, bend)
     if anchor.factor.reciprocal_condition < ILL_CONDITIONED and objective.coordinates.basis is None:
         return Outcome(point, at.value, np.inf, None, 0, "ill-conditioned", _norm(at), ill_conditioned=True)
     slow, previous = 0, np.inf
@@ -67,7 +73,7 @@ def newton(
             account.visit(point, at, f"gap {gap:.1e}")
             contraction, previous = decrement / previous, decrement
             slow = slow + 1 if contraction > SLOW else 0 if contraction < 0.1 else slow
-            stopped = _reason_to_stop(account, anchor, point, at, step, theta, slow)
+            stopped = _reason_to_stop(account, anchor, point, at, step, theta, slow, exists)
             if stopped:
                 break
             target = max(tol, ROUNDING) * abs(at.value)
@@ -88,6 +94,8 @@ def newton(
         else:
             stopped = "max_iter reached"
             account.visit(point, at)
+            decrement = float(np.sqrt(max(np.sum(at.gradient * anchor.solve(at.gradient)), 0.0)))
+            gap = stale_curvature_gap(decrement, anchor.range, anchor.drift(point))
     except KeyboardInterrupt:
         stopped = "interrupted"
     unique = None if anchor.factor.singular or not np.isfinite(gap) else True
@@ -104,11 +112,16 @@ def _reason_to_stop(
     step: FloatArray,
     theta: float | None,
     slow: int,
+    exists: bool,
 ) -> str:
     """Why to stop before taking the step, other than a gap that is met; empty when there is no reason."""
     if theta is not None and np.linalg.norm(_user_step(account, point, step)) < theta:
         return "‖Δw‖ < θ"
-    if account.objective.ridge == 0 and (slow >= RUNAWAY_AFTER or at.value < 1e-7 or anchor.factor.singular):
+    if (
+        account.objective.ridge == 0
+        and not exists
+        and (slow >= RUNAWAY_AFTER or at.value < 1e-7 or anchor.factor.singular)
+    ):
         return RUNAWAY
     if slow >= 3 and anchor.fresh(point) and -np.sum(at.gradient * step) <= 1e-4 * EPS * abs(at.value):
         return "rounding: no further decrease"

@@ -88,8 +88,10 @@ def resolve(name: str, loss: Loss, options: Mapping[str, Any] | None) -> Solver 
             f'solver "{solver.name}" needs a curvature and the {loss.name} loss has none: use "sgd"'
         )
     if solver is not None and solver.needs_smooth and not loss.smooth:
+        lack = "its slope grows without bound" if loss.curved else "it has corners"
         raise ValueError(
-            f'solver "{solver.name}" needs a slope without jumps and the {loss.name} loss has corners: use "sgd"'
+            f'solver "{solver.name}" needs a slope that changes smoothly, and that of the {loss.name} loss does not '
+            f'({lack}): use "{"newton" if loss.curved else "sgd"}"'
         )
     if options and solver is None:
         raise ValueError('solver_options belong to one solver: name it with solver=… instead of "auto"')

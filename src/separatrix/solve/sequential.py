@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
+from separatrix.solve.gradient import loss_curvature
 from separatrix.solve.outcome import Account, Outcome
 from separatrix.verdict.gaps import ROUNDING, FenchelBound
 
@@ -44,6 +45,7 @@ def stochastic_gradient(
     average: bool = True,
     seed: int = 0,
     warm: bool = False,
+    exists: bool = False,
 ) -> Outcome:
     """At most ``max_iter`` epochs of stochastic steps; each epoch ends with a look at F and its gap."""
     objective = account.objective
@@ -51,7 +53,7 @@ def stochastic_gradient(
         raise ValueError(f"solver_options['eta'] must be positive, got {eta}")
     if batch < 1:
         raise ValueError(f"solver_options['batch'] must be at least 1, got {batch}")
-    first = 1.0 / objective.shape[0] ** 0.5 if eta is None else float(eta)
+    first = 0.5 / (loss_curvature(objective) * objective.shape[0] ** 0.5) if eta is None else float(eta)
     theta = start.copy()
     best, best_at = theta, account.evaluate(theta)
     bound = FenchelBound(objective, account.evaluate(objective.zero()) if warm else best_at)
@@ -67,16 +69,17 @@ def stochastic_gradient(
             theta, mean, seen = _epoch(account, theta, order, batch, step, mean, seen)
             account.sweeps += 1
             candidate = mean if average and seen else theta
-            at = account.evaluate(candidate)
+            with np.errstate(over="ignore", invalid="ignore"):
+                at = account.evaluate(candidate)
+                if not at.value <= 10 * max(best_at.value, 1.0):
+                    stopped = f"diverged: the step size eta = {first:.3g} is too large"
+                    break
             account.visit(candidate, at)
             if at.value < best_at.value:
                 best, best_at = candidate.copy(), at
             gap, _ = bound.gap(best, best_at)
             if gap <= max(tol, ROUNDING) * abs(best_at.value):
                 stopped = "gap ≤ tol"
-                break
-            if not np.isfinite(at.value):
-                stopped = f"diverged: the step size eta = {first:.3g} is too large"
                 break
     except KeyboardInterrupt:
         stopped = "interrupted"

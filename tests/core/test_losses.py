@@ -1,0 +1,487 @@
+"""Laws every loss must pass, whatever its formula; then each formula in 50-digit arithmetic."""
+
+import warnings
+from dataclasses import FrozenInstanceError, dataclass
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy.optimize import minimize_scalar
+
+from separatrix.core.losses import (
+    EpsilonInsensitive,
+    Exponential,
+    Hinge,
+    Logistic,
+    Loss,
+    Multinomial,
+    Perceptron,
+    Squared,
+    SquaredHinge,
+)
+
+mp = mpmath.mpf
+
+
+@dataclass(frozen=True)
+class Case:
+    """A loss of one score, its formula in mpmath, its corners, and the domain of its conjugate (in a, for y)."""
+
+    loss: Loss
+    formula: Any
+    corners: Any = lambda y: ()
+    domain: Any = lambda y: (-np.inf, np.inf)
+
+
+CASES = {
+    "logistic": Case(
+        Logistic(), lambda e, y: mpmath.log1p(mpmath.exp(-y * e)), domain=lambda y: tuple(sorted((0.0, -y)))
+    ),
+    "squared": Case(Squared(), lambda e, y: (e - y) ** 2 / 2),
+    "hinge": Case(
+        Hinge(), lambda e, y: max(mp(0), 1 - y * e), lambda y: (y,), lambda y: tuple(sorted((0.0, -y)))
+    ),
+    "perceptron": Case(
+        Perceptron(), lambda e, y: max(mp(0), -y * e), lambda y: (0.0,), lambda y: tuple(sorted((0.0, -y)))
+    ),
+    "squared hinge": Case(
+        SquaredHinge(),
+        lambda e, y: max(mp(0), 1 - y * e) ** 2,
+        lambda y: (y,),
+        lambda y: (-np.inf, 0.0) if y > 0 else (0.0, np.inf),
+    ),
+    "exponential": Case(
+        Exponential(),
+        lambda e, y: mpmath.exp(-y * e),
+        domain=lambda y: (-np.inf, 0.0) if y > 0 else (0.0, np.inf),
+    ),
+    "epsilon insensitive": Case(
+        EpsilonInsensitive(0.25),
+        lambda e, y: max(mp(0), abs(e - y) - mp(0.25)),
+        lambda y: (y - 0.25, y + 0.25),
+        lambda y: (-1.0, 1.0),
+    ),
+}
+every = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+signs = pytest.mark.parametrize(
+    "case",
+    [c for c in CASES.values() if c.loss.target == "sign"],
+    ids=[n for n, c in CASES.items() if c.loss.target == "sign"],
+)
+quick = settings(max_examples=40, deadline=None)
+scores = st.floats(-30, 30, allow_nan=False).map(lambda v: round(v, 6))
+targets = st.sampled_from([-1.0, 1.0])
+real_targets = st.floats(-5, 5, allow_nan=False).map(lambda v: round(v, 6))
+
+
+@pytest.fixture(autouse=True)
+def _silence():
+    with warnings.catch_warnings(), mpmath.workdps(50):
+        warnings.simplefilter("error")
+        yield
+
+
+def draw_target(data, loss):
+    return data.draw(targets if loss.target == "sign" else real_targets)
+
+
+def one(function, eta, y):
+    """A loss's answer for one row as a number."""
+    return float(function(np.array([eta]), np.array([y]))[0])
+
+
+def differences(case, eta, y):
+    """First and second central differences of the formula; exact to far below a float's rounding."""
+    e, y, h = mp(float(eta)), mp(float(y)), mp("1e-15")
+    low, mid, high = (case.formula(v, y) for v in (e - h, e, e + h))
+    return float((high - low) / (2 * h)), float((high - 2 * mid + low) / h**2)
+
+
+def away_from_corners(case, eta, y):
+    return all(abs(eta - c) > 1e-9 for c in case.corners(y))
+
+
+# ---- every loss: derivatives ----
+
+
+@every
+@quick
+@given(data=st.data(), eta=scores)
+def test_value_is_the_formula(case, data, eta):
+    y = draw_target(data, case.loss)
+    assert one(case.loss.value, eta, y) == pytest.approx(
+        float(case.formula(mp(eta), mp(y))), rel=1e-14, abs=1e-300
+    )
+
+
+@every
+@quick
+@given(data=st.data(), eta=scores)
+def test_slope_and_curvature_are_the_differences_of_the_formula(case, data, eta):
+    y = draw_target(data, case.loss)
+    assume(away_from_corners(case, eta, y))
+    slope, curvature = differences(case, eta, y)
+    assert one(case.loss.slope, eta, y) == pytest.approx(slope, rel=1e-12, abs=1e-14)
+    assert one(case.loss.curvature, eta, y) == pytest.approx(curvature, rel=1e-12, abs=1e-14)
+
+
+@every
+def test_slope_at_a_corner_is_a_subgradient(case):
+    for y in (-1.0, 1.0):
+        for corner in case.corners(y):
+            left, _ = differences(case, corner - 1e-6, y)
+            right, _ = differences(case, corner + 1e-6, y)
+            assert min(left, right) <= one(case.loss.slope, corner, y) <= max(left, right)
+
+
+@every
+@quick
+@given(data=st.data(), a=scores, b=scores)
+def test_convex_and_above_every_tangent(case, data, a, b):
+    y = draw_target(data, case.loss)
+    va, sa, vb = one(case.loss.value, a, y), one(case.loss.slope, a, y), one(case.loss.value, b, y)
+    size = abs(va) + abs(sa * (b - a)) + abs(vb)
+    assert vb >= va + sa * (b - a) - 1e-13 * size
+    for t in (0.25, 0.5):
+        assert one(case.loss.value, t * a + (1 - t) * b, y) <= t * va + (1 - t) * vb + 1e-13 * size
+
+
+@every
+@quick
+@given(data=st.data(), a=scores, b=scores)
+def test_slope_increases_and_curvature_is_not_negative(case, data, a, b):
+    y = draw_target(data, case.loss)
+    low, high = sorted((a, b))
+    assert one(case.loss.slope, low, y) <= one(case.loss.slope, high, y)
+    assert one(case.loss.curvature, a, y) >= 0
+    assert one(case.loss.value, a, y) >= 0
+
+
+# ---- every loss: conjugate ----
+
+
+@every
+@quick
+@given(data=st.data(), eta=scores, share=st.floats(0, 1))
+def test_fenchel_young_inequality_with_equality_at_the_slope(case, data, eta, share):
+    y = draw_target(data, case.loss)
+    value, slope = one(case.loss.value, eta, y), one(case.loss.slope, eta, y)
+    low, high = (max(min(v, 50.0), -50.0) for v in case.domain(y))
+    a = low + share * (high - low)
+    conjugate = one(case.loss.conjugate, a, y)
+    assert np.isfinite(conjugate)
+    assert value + conjugate >= a * eta - 1e-12 * (1 + abs(value) + abs(conjugate) + abs(a * eta))
+    tight = one(case.loss.conjugate, slope, y)
+    assert value + tight == pytest.approx(
+        slope * eta, rel=1e-12, abs=1e-12 * (1 + abs(value) + abs(slope * eta))
+    )
+
+
+@every
+@pytest.mark.parametrize("y", [-1.0, 1.0])
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.5, 0.9])
+def test_conjugate_is_the_largest_of_a_eta_less_the_loss(case, y, share):
+    low, high = (max(min(v, 4.0), -4.0) for v in case.domain(y))
+    a = low + share * (high - low)
+    found = minimize_scalar(
+        lambda e: one(case.loss.value, e, y) - a * e,
+        bounds=(-60, 60),
+        method="bounded",
+        options={"xatol": 1e-11, "maxiter": 2000},
+    )
+    assert one(case.loss.conjugate, a, y) == pytest.approx(-found.fun, abs=1e-8)
+
+
+@every
+@pytest.mark.parametrize("y", [-1.0, 1.0])
+def test_conjugate_is_infinite_exactly_outside_its_domain(case, y):
+    low, high = case.domain(y)
+    for end, outside in ((low, -1.0), (high, 1.0)):
+        if not np.isfinite(end):
+            continue
+        assert np.isfinite(one(case.loss.conjugate, end, y))
+        a = end + outside * 1e-3
+        assert one(case.loss.conjugate, a, y) == np.inf
+        # and rightly: along some ray a·η − ℓ(η) has no bound
+        assert a * outside * 1e9 - one(case.loss.value, outside * 1e9, y) > 1e5
+
+
+@every
+@quick
+@given(data=st.data(), s=st.floats(0, 1), t=st.floats(0, 1))
+def test_conjugate_is_convex(case, data, s, t):
+    y = draw_target(data, case.loss)
+    low, high = (max(min(v, 20.0), -20.0) for v in case.domain(y))
+    a, b = low + s * (high - low), low + t * (high - low)
+    ca, cb, middle = (one(case.loss.conjugate, v, y) for v in (a, b, 0.5 * (a + b)))
+    assert middle <= 0.5 * (ca + cb) + 1e-12 * (1 + abs(ca) + abs(cb))
+
+
+# ---- every loss: extremes, symmetry, types ----
+
+
+@every
+@pytest.mark.parametrize("y", [-1.0, 1.0])
+@pytest.mark.parametrize("size", [1e3, 1e4])
+def test_far_scores_are_finite_in_silence_and_right(case, y, size):
+    for eta in (-size, size):
+        answers = [float(v[0]) for v in case.loss.derivatives(np.array([eta]), np.array([y]))]
+        if case.loss.name == "exponential" and y * eta < 0:
+            assert answers == [np.inf, -y * np.inf, np.inf]  # e^{1e3} is no float; said without a warning
+            continue
+        assert np.isfinite(answers).all()
+        slope, curvature = differences(case, eta, y)
+        value = float(case.formula(mp(eta), mp(y)))
+        assert answers == pytest.approx([value, slope, curvature], rel=1e-13, abs=1e-300)
+
+
+@signs
+@quick
+@given(data=st.data(), eta=scores)
+def test_a_sign_loss_depends_on_the_margin_alone(case, data, eta):
+    y = data.draw(targets)
+    value, slope, curvature = (
+        one(f, eta, y) for f in (case.loss.value, case.loss.slope, case.loss.curvature)
+    )
+    assert one(case.loss.value, -eta, -y) == value
+    assert one(case.loss.slope, -eta, -y) == -slope
+    assert one(case.loss.curvature, -eta, -y) == curvature
+
+
+@pytest.mark.parametrize("loss", [Squared(), EpsilonInsensitive(0.5)], ids=lambda v: v.name)
+@quick
+@given(eta=st.integers(-20, 20), y=st.integers(-5, 5), shift=st.integers(-20, 20))
+def test_a_real_loss_depends_on_the_residual_alone(loss, eta, y, shift):
+    eta, y, shift = float(eta), float(y), float(shift)
+    here = [one(f, eta, y) for f in (loss.value, loss.slope, loss.curvature)]
+    assert [one(f, eta + shift, y + shift) for f in (loss.value, loss.slope, loss.curvature)] == here
+
+
+@every
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_one_call_gives_what_the_parts_give_and_writes_to_nothing(case, dtype):
+    eta = np.linspace(-4, 4, 33).astype(dtype)
+    y = np.where(np.arange(33) % 2, 1.0, -1.0).astype(dtype)
+    before = eta.copy(), y.copy()
+    value, slope, curvature = case.loss.derivatives(eta, y)
+    pair = case.loss.value_slope(eta, y)
+    assert np.array_equal(pair[0], value) and np.array_equal(pair[1], slope)
+    assert np.array_equal(case.loss.value(eta, y), value)
+    assert np.array_equal(case.loss.slope(eta, y), slope)
+    assert np.array_equal(case.loss.curvature(eta, y), curvature)
+    assert value.dtype == slope.dtype == curvature.dtype == dtype
+    assert value.shape == slope.shape == curvature.shape == (33,)
+    assert np.array_equal(eta, before[0]) and np.array_equal(y, before[1])
+
+
+@every
+def test_answers_may_be_overwritten_by_the_caller(case):
+    """A sweep scales value, slope and curvature in place: they must not share memory."""
+    eta, y = np.linspace(-2, 2, 9), np.ones(9)
+    parts = case.loss.derivatives(eta, y)
+    for i, part in enumerate(parts):
+        others = [p.copy() for p in parts[i + 1 :]]
+        part *= 3.0
+        assert all(np.array_equal(a, b) for a, b in zip(parts[i + 1 :], others))
+
+
+@every
+def test_no_rows_are_no_trouble(case):
+    empty = np.empty(0)
+    assert [v.shape for v in case.loss.derivatives(empty, empty)] == [(0,)] * 3
+
+
+# ---- what a loss declares ----
+
+
+@every
+def test_curved_means_a_curvature_somewhere(case):
+    eta = np.linspace(-3, 3, 61)
+    curvature = case.loss.curvature(eta, np.ones_like(eta))
+    assert bool((curvature > 0).any()) == case.loss.curved
+
+
+LIPSCHITZ = {"logistic": 0.25, "squared": 1.0, "squared_hinge": 2.0}
+
+
+@every
+@quick
+@given(data=st.data(), a=scores, b=scores)
+def test_smooth_means_a_lipschitz_slope(case, data, a, b):
+    if not case.loss.smooth:
+        assert case.loss.name not in LIPSCHITZ
+        return
+    y = draw_target(data, case.loss)
+    bound = LIPSCHITZ[case.loss.name]
+    assert abs(one(case.loss.slope, a, y) - one(case.loss.slope, b, y)) <= bound * abs(a - b) + 1e-13
+    assert one(case.loss.curvature, a, y) <= bound
+
+
+@every
+def test_not_smooth_means_no_lipschitz_constant(case):
+    if case.loss.smooth:
+        return
+    if case.corners(1.0):
+        a, b = case.corners(1.0)[-1] - 1e-9, case.corners(1.0)[-1] + 1e-9
+    else:
+        a, b = -40.0, -39.0  # the exponential's slope grows without bound
+    steepness = (one(case.loss.slope, b, 1.0) - one(case.loss.slope, a, 1.0)) / (b - a)
+    assert steepness > 1e6
+
+
+def test_names_targets_and_frozenness():
+    names = [c.loss.name for c in CASES.values()] + [Multinomial().name]
+    assert len(set(names)) == len(names)
+    assert {c.loss.target for c in CASES.values()} == {"sign", "real"}
+    assert Multinomial().target == "class"
+    with pytest.raises(FrozenInstanceError):
+        EpsilonInsensitive(0.5).epsilon = 1.0
+    assert EpsilonInsensitive(0.5) == EpsilonInsensitive(0.5) != EpsilonInsensitive(0.1)
+
+
+def test_an_unfinished_loss_says_what_it_lacks():
+    class Bare(Loss):
+        name, target = "bare", "sign"
+
+    with pytest.raises(NotImplementedError, match="Bare must define derivatives"):
+        Bare().value(np.zeros(1), np.ones(1))
+    with pytest.raises(NotImplementedError, match="Bare must define conjugate"):
+        Bare().conjugate(np.zeros(1), np.ones(1))
+
+
+# ---- multinomial ----
+
+MULTI = Multinomial()
+
+
+@st.composite
+def softmax_rows(draw, bound=30.0):
+    n, k = draw(st.integers(1, 4)), draw(st.integers(2, 5))
+    eta = draw(hnp.arrays(np.float64, (n, k), elements=st.floats(-bound, bound, allow_nan=False)))
+    return eta, draw(hnp.arrays(np.int64, n, elements=st.integers(0, k - 1)))
+
+
+def mp_multinomial(eta, y):
+    top = max(eta)
+    return top + mpmath.log(sum(mpmath.exp(v - top) for v in eta)) - eta[y]
+
+
+@quick
+@given(softmax_rows())
+def test_multinomial_value_slope_and_curvature_against_differences(drawn):
+    eta, y = drawn
+    value, slope, curvature = MULTI.derivatives(eta, y)
+    k, h = eta.shape[1], mp("1e-12")
+    for i in range(len(eta)):
+        row = [mp(float(v)) for v in eta[i]]
+
+        def f(d, row=row, own=y[i]):
+            return mp_multinomial([r + dv for r, dv in zip(row, d)], own)
+
+        unit = [[h if a == b else mp(0) for b in range(k)] for a in range(k)]
+        minus = [[-v for v in u] for u in unit]
+        assert value[i] == pytest.approx(float(f([mp(0)] * k)), rel=1e-13, abs=1e-300)
+        for a in range(k):
+            wanted = float((f(unit[a]) - f(minus[a])) / (2 * h))
+            assert slope[i, a] == pytest.approx(wanted, rel=1e-11, abs=1e-16)
+            for b in range(a + 1):
+                both = [p + q for p, q in zip(unit[a], unit[b])]
+                mixed = f(both) - f(unit[a]) - f(unit[b]) + f([mp(0)] * k)
+                assert curvature[i, a, b] == pytest.approx(float(mixed / h**2), rel=1e-8, abs=1e-10)
+
+
+@quick
+@given(softmax_rows(), st.floats(-100, 100))
+def test_multinomial_gauge_and_geometry(drawn, shift):
+    """Slopes sum to zero, curvatures annihilate the vector of ones and are positive semi-definite."""
+    eta, y = drawn
+    value, slope, curvature = MULTI.derivatives(eta, y)
+    np.testing.assert_allclose(slope.sum(axis=1), 0, atol=1e-15)
+    np.testing.assert_allclose(curvature.sum(axis=2), 0, atol=1e-15)
+    assert np.array_equal(curvature, curvature.transpose(0, 2, 1))
+    assert np.linalg.eigvalsh(curvature).min() >= -1e-15
+    assert np.linalg.eigvalsh(curvature).max() <= 0.5 + 1e-15
+    np.testing.assert_allclose(MULTI.value(eta + shift, y), value, rtol=1e-11, atol=1e-12)
+    assert (value >= 0).all()
+
+
+@quick
+@given(softmax_rows(), st.randoms(use_true_random=False))
+def test_multinomial_follows_a_permutation_of_the_classes(drawn, random):
+    eta, y = drawn
+    order = list(range(eta.shape[1]))
+    random.shuffle(order)
+    renamed = np.argsort(order)[y]
+    value, slope = MULTI.value_slope(eta, y)
+    moved_value, moved_slope = MULTI.value_slope(eta[:, order], renamed)
+    np.testing.assert_allclose(moved_value, value, rtol=1e-14)
+    np.testing.assert_allclose(moved_slope, slope[:, order], rtol=1e-14, atol=1e-300)
+
+
+@quick
+@given(hnp.arrays(np.float64, (5, 2), elements=st.floats(-300, 300, allow_nan=False)))
+def test_two_classes_of_the_multinomial_are_the_logistic_of_the_difference(eta):
+    """Digit for digit in both tails: a probability of 1 − 1e-100 keeps its 1e-100."""
+    difference = eta[:, 1] - eta[:, 0]
+    for y in (0, 1):
+        sign = np.full(5, 2.0 * y - 1)
+        value, slope, curvature = MULTI.derivatives(eta, np.full(5, y))
+        v, s, c = Logistic().derivatives(difference, sign)
+        np.testing.assert_allclose(value, v, rtol=1e-13, atol=1e-300)
+        np.testing.assert_allclose(slope[:, 1], s, rtol=1e-13, atol=1e-300)
+        np.testing.assert_allclose(slope[:, 0], -s, rtol=1e-13, atol=1e-300)
+        np.testing.assert_allclose(curvature[:, 0, 0], c, rtol=1e-13, atol=1e-300)
+        np.testing.assert_allclose(curvature[:, 0, 1], -c, rtol=1e-13, atol=1e-300)
+
+
+@quick
+@given(softmax_rows(), st.randoms(use_true_random=False))
+def test_multinomial_fenchel_young(drawn, random):
+    eta, y = drawn
+    value, slope = MULTI.value_slope(eta, y)
+    tight = MULTI.conjugate(slope, y)
+    np.testing.assert_allclose(value + tight, (slope * eta).sum(axis=1), atol=1e-11)
+    q = np.array([[random.random() + 1e-3 for _ in row] for row in eta])
+    a = q / q.sum(axis=1, keepdims=True)
+    a[np.arange(len(y)), y] -= 1.0
+    conjugate = MULTI.conjugate(a, y)
+    assert np.isfinite(conjugate).all()
+    assert (value + conjugate >= (a * eta).sum(axis=1) - 1e-11).all()
+
+
+def test_multinomial_conjugate_by_hand_and_outside_its_domain():
+    y = np.array([0, 0, 0])
+    a = np.array([[-0.5, 0.25, 0.25], [-0.5, 0.25, 0.0], [0.5, -0.25, -0.25]])
+    conjugate = MULTI.conjugate(a, y)
+    assert conjugate[0] == pytest.approx(0.5 * np.log(0.5) + 0.5 * np.log(0.25))
+    assert conjugate[1] == np.inf  # does not sum to zero
+    assert conjugate[2] == np.inf  # a negative probability
+
+
+@pytest.mark.parametrize("size", [1e3, 1e4])
+def test_multinomial_is_finite_in_silence_far_out(size):
+    eta = size * np.array([[1.0, 0.0, -1.0], [-1.0, 1.0, 1.0], [0.0, 0.0, 0.0], [-1.0, -1.0, -1.0]])
+    for y in range(3):
+        value, slope, curvature = MULTI.derivatives(eta, np.full(4, y))
+        assert np.isfinite(value).all() and np.isfinite(slope).all() and np.isfinite(curvature).all()
+        wanted = [float(mp_multinomial([mp(v) for v in row], y)) for row in eta]
+        np.testing.assert_allclose(value, wanted, rtol=1e-14, atol=1e-300)
+
+
+def test_multinomial_call_forms_and_types():
+    eta = np.linspace(-2, 2, 12).reshape(4, 3)
+    y = np.array([0, 1, 2, 1])
+    before = eta.copy()
+    value, slope, curvature = MULTI.derivatives(eta, y)
+    pair = MULTI.value_slope(eta, y)
+    assert np.array_equal(pair[0], value) and np.array_equal(pair[1], slope)
+    assert np.array_equal(MULTI.value(eta, y), value) and np.array_equal(MULTI.slope(eta, y), slope)
+    assert np.array_equal(MULTI.curvature(eta, y), curvature)
+    assert np.array_equal(eta, before)
+    single = MULTI.derivatives(eta.astype(np.float32), y)
+    assert all(part.dtype == np.float32 for part in single)
+    assert MULTI.smooth and MULTI.curved
