@@ -87,7 +87,7 @@ def newton(
                 if gap <= target and (tol > ROUNDING or contraction > 0.5 or decrement < 1e-12):
                     stopped = "gap ≤ tol"
                     break
-            order = 2 if plain else _next_order(decrement, contraction, target, anchor, point)
+            order = 2 if plain else _next_order(decrement, contraction, gap, target, anchor, point)
             point, at = _descend(account, point, at, step, decrement, order)
             if at.hessian is not None:
                 anchor = _Anchor.at(point, at, bend)
@@ -197,13 +197,15 @@ def _free_step(
 
 
 def _next_order(
-    decrement: float, contraction: float, target: float, state: _Anchor, theta: FloatArray
+    decrement: float, contraction: float, gap: float, target: float, anchor: _Anchor, point: FloatArray
 ) -> int:
     """2 when a new Hessian is the cheaper way to the target, else 1."""
-    if decrement > 0.3:
-        return 2
-    if state.fresh(theta):
+    if decrement > 0.3 or contraction > SLOW:
+        return 2  # not yet where one Hessian serves many steps
+    if anchor.fresh(point):
         return 1  # try the factor once: its contraction is then known
+    if decrement**2 <= target and gap > target:
+        return 2  # close enough, but the old Hessian is too far away to prove it
     rate = min(max(contraction, 1e-6), 0.9)
     wanted = np.sqrt(2 * target) / decrement
     steps_with_old = np.log(max(wanted, 1e-16)) / np.log(rate)
