@@ -35,5 +35,9 @@ def test_readme_examples() -> None:
 
 
 def test_checker_still_sees_a_wrong_answer() -> None:
-    assert not Checker().check_output("objective 0.25   5 sweeps, 3 ms\n", "objective 0.26   9 sweeps, 8 ms\n", 0)
-    assert Checker().check_output("objective 0.25   5 sweeps, 3 ms\n", "objective 0.25   9 sweeps, 0.12 s\n", 0)
+    assert not Checker().check_output(
+        "objective 0.25   5 sweeps, 3 ms\n", "objective 0.26   9 sweeps, 8 ms\n", 0
+    )
+    assert Checker().check_output(
+        "objective 0.25   5 sweeps, 3 ms\n", "objective 0.25   9 sweeps, 0.12 s\n", 0
+    )

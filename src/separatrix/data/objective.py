@@ -407,7 +407,8 @@ def _second_order(block: Block, task: _Task) -> _Partial:
         gradient += np.dot(cells.T, slope)
         lift += slope.sum(axis=0)
         if task.want_radius:
-            radius = max(radius, _radius_squared(cells, task))
+            present = cells if block.weight is None else cells[block.weight[part] > 0]
+            radius = max(radius, _radius_squared(present, task))
         if buffer is None:
             buffer = np.empty((len(cells), q))
         z = buffer[: len(cells)]
@@ -431,6 +432,8 @@ def _radius_squared(cells: FloatArray, task: _Task) -> float:
     """max ‖z_i‖² of a tile, the intercept's one included."""
     c = task.coordinates
     one = c.lift**2 if task.fit_intercept else 0.0
+    if len(cells) == 0:
+        return 0.0
     if task.inner:
         return one + float(np.einsum("ij,ij->i", cells, cells).max(initial=0.0))
     s2 = c.scale**2

@@ -104,6 +104,7 @@ class LeastSquaresClassifier(LinearClassifier):
         value, gap = _value_and_gap(statistic, coef, float(self.alpha) / rows.total_weight)
         sweeps = 2.0 if isinstance(statistic, QRFactor) else 1.0
         self.n_iter_ = 1
+        self.__dict__.pop("path_", None)
         if self.solver == "newton":
             coef, intercept, fits = self._newton(rows, moments)
             value, gap = sum(f.outcome.value for f in fits), sum(f.outcome.gap for f in fits)

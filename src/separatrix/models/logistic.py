@@ -22,9 +22,9 @@ from separatrix.core.linear import LinearRule
 from separatrix.core.losses import Logistic, Multinomial
 from separatrix.core.numerics import FloatArray, expit, softmax
 from separatrix.data.door import (
-    column_name,
     drop_absent_classes,
     is_count,
+    is_dask,
     is_positive,
     read_labels,
     read_table,
@@ -36,14 +36,11 @@ from separatrix.data.door import (
 from separatrix.data.engine import engine
 from separatrix.data.objective import Objective
 from separatrix.models.base import LinearClassifier
+from separatrix.models.likelihood import false_alarm, joined, no_optimum, separation, verdict_of
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.outcome import Path
-from separatrix.solve.registry import SOLVERS, Solver, resolve
-from separatrix.verdict.gaps import certify, factorise
-from separatrix.verdict.separability import Separability, separability_of_rows
-from separatrix.verdict.verdict import ConvergenceWarning, SeparationWarning, Verdict
-
-STOPPED_EARLY = ("max_iter reached", "interrupted")  # a better bound would not make these converged
+from separatrix.solve.registry import Solver, refuse_lazy, resolve
+from separatrix.verdict.verdict import ConvergenceWarning, SeparationWarning
 
 
 class LogisticRegression(LinearClassifier):
@@ -140,28 +137,39 @@ class LogisticRegression(LinearClassifier):
         """Fit to rows X (n, p) and labels y (n,); a weight of 2 means the row stands there twice."""
         began = time.perf_counter()
         solver = self._check_parameters()
+        if solver is not None and is_dask(X):
+            refuse_lazy(solver)
         start = self._start_values()
         with self._engine():
             problem = self._read(X, y, sample_weight, reset=True)
-            fit = minimise(
-                problem,
-                solver,
-                tol=float(self.tol),
-                max_iter=self.max_iter,
-                options=self.solver_options,
-                start=start if start is not None and self._fits(start, problem) else None,
-                record=self.record_path,
-                verbose=self.verbose,
-                seed=self._seed(),
-            )
-            proof = self._separation(problem, fit)
+            options: dict[str, Any] = {
+                "tol": float(self.tol),
+                "options": self.solver_options,
+                "record": self.record_path,
+                "verbose": self.verbose,
+                "seed": self._seed(),
+            }
+            start = start if start is not None and self._fits(start, problem) else None
+            fit = minimise(problem, solver, max_iter=self.max_iter, start=start, **options)
+            proof = separation(problem, fit, getattr(self, "feature_names_in_", None))
+            if false_alarm(fit, proof) and fit.outcome.iterations < self.max_iter:
+                left = self.max_iter - fit.outcome.iterations
+                more = minimise(
+                    problem, solver, max_iter=left, start=(fit.coef, fit.intercept), exists=True, **options
+                )
+                fit = joined(fit, more)
             self._set_rule(fit)
-            self.verdict_ = replace(self._verdict(problem, fit, proof), seconds=time.perf_counter() - began)
+            if proof is None or proof.kind == "overlap":
+                verdict = verdict_of(self, problem, fit, proof)
+            else:
+                verdict, self.rule_, self.coef_, self.intercept_ = no_optimum(self, problem, fit, proof)
+            self.verdict_ = replace(verdict, seconds=time.perf_counter() - began)
         self.n_iter_ = np.array([fit.outcome.iterations], dtype=np.int32)
         self.solver_ = fit.solver
+        self.__dict__.pop("path_", None)
         if fit.path is not None:
             self.path_: Path = fit.path
-        self._warn(proof)
+        self._warn()
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -239,7 +247,19 @@ class LogisticRegression(LinearClassifier):
             raise ValueError(f"n_jobs must be None or a whole number other than 0, got {self.n_jobs!r}")
         if isinstance(self.class_weight, str) and self.class_weight != "balanced":
             raise ValueError(f'class_weight {self.class_weight!r} is unknown: use "balanced" or a dictionary')
-        return resolve(self.solver, Logistic(), self.solver_options)
+        if not (self.class_weight is None or isinstance(self.class_weight, (str, Mapping))):
+            raise ValueError(
+                f'class_weight must be a dictionary, "balanced" or None, got {self.class_weight!r}'
+            )
+        if not (self.solver_options is None or isinstance(self.solver_options, Mapping)):
+            raise ValueError(f"solver_options must be a dictionary, got {self.solver_options!r}")
+        solver = resolve(self.solver, Logistic(), self.solver_options)
+        for name, value in (self.solver_options or {}).items():
+            if name in ("batch", "memory") and not is_count(value):
+                raise ValueError(f"solver_options[{name!r}] must be a whole number, got {value!r}")
+            if name != "average" and value is not None and not is_positive(value):
+                raise ValueError(f"solver_options[{name!r}] must be positive, got {value!r}")
+        return solver
 
     def _engine(self) -> Any:
         if self.n_jobs is None or self.n_jobs < 0:
@@ -316,104 +336,7 @@ class LogisticRegression(LinearClassifier):
         self.coef_ = np.atleast_2d(fit.coef).copy()
         self.intercept_ = np.atleast_1d(np.asarray(fit.intercept, dtype=float)).copy()
 
-    def _separation(self, problem: Problem, fit: LinearFit) -> Separability | None:
-        """The exact answer where the fit alone does not prove that an optimum exists."""
-        outcome = fit.outcome
-        proven = np.isfinite(outcome.gap) and not outcome.runaway
-        if problem.ridge > 0 or proven or outcome.stopped_by == "interrupted":
-            return None
-        codes = (problem.rows.y > 0).astype(np.intp) if problem.n_classes is None else problem.rows.y
-        return separability_of_rows(
-            problem.rows.with_targets(codes, problem.rows.weight),
-            problem.moments,
-            problem.n_classes or 2,
-            fit_intercept=problem.fit_intercept,
-            names=getattr(self, "feature_names_in_", None),
-        )
-
-    def _verdict(self, problem: Problem, fit: LinearFit, proof: Separability | None) -> Verdict:
-        name = type(self).__name__
-        if proof is not None and proof.kind != "overlap":
-            return self._no_optimum(problem, fit, proof)
-        outcome, objective = fit.outcome, fit.objective
-        value, gap, unique = outcome.value, outcome.gap, outcome.unique
-        target = max(SOLVERS[fit.solver].goal(float(self.tol)), 1e-13) * abs(value)
-        unproven = not np.isfinite(gap) or (gap > target and outcome.stopped_by not in STOPPED_EARLY)
-        if unproven:  # the solver's own bound is not the best one: curvature may prove more
-            certificate = certify(objective, objective.from_user(fit.coef, fit.intercept))
-            value, gap = certificate.objective, min(gap, certificate.gap)
-            unique = unique or certificate.unique
-        status: Any = "optimal" if gap <= target else "not converged"
-        if outcome.stopped_by == "interrupted":
-            status = "interrupted"
-        findings = self._findings(problem, fit, proof)
-        return Verdict(
-            name,
-            status,
-            value,
-            gap,
-            target,
-            False if len(fit.aliased) else unique,
-            fit.sweeps,
-            fit.seconds,
-            outcome.stopped_by,
-            tuple(findings),
-            separation=proof,
-        )
-
-    def _no_optimum(self, problem: Problem, fit: LinearFit, proof: Separability) -> Verdict:
-        """Coefficients that run away are shown as such; the rule keeps predicting in the limit."""
-        rule = proof.limiting_rule(self.rule_)
-        if proof.kind == "quasi":
-            rule = _limit_of_the_rest(problem, rule)
-        self.rule_ = rule = _centred(rule)
-        coef, intercept = proof.limits()  # ±inf or NaN where a weight runs away, else 0
-        self.coef_ = np.where(coef == 0, rule.coef, coef)
-        self.intercept_ = np.where(intercept == 0, rule.intercept, intercept)
-        findings = [
-            proof.sentence(),
-            f"a direction with non-negative margin on all {proof.n_rows} rows is in verdict_.direction",
-            'try a finite C: penalty="l2" bounds the weights and gives an estimate',
-        ]
-        return Verdict(
-            type(self).__name__,
-            "no optimum",
-            fit.outcome.value,
-            np.inf,
-            0.0,
-            False,
-            fit.sweeps,
-            fit.seconds,
-            fit.outcome.stopped_by,
-            tuple(findings),
-            proof.direction,
-            proof.columns,
-            proof,
-        )
-
-    def _findings(self, problem: Problem, fit: LinearFit, proof: Separability | None) -> list[str]:
-        findings = []
-        if proof is not None:
-            findings.append(proof.sentence())
-        elif problem.ridge == 0 and np.isfinite(fit.outcome.gap):
-            findings.append(
-                "separation: none — the classes overlap (proof: a maximum-likelihood estimate exists)"
-            )
-        if len(fit.aliased):
-            listed = ", ".join(column_name(self, j) for j in fit.aliased[:8])
-            more = f" and {len(fit.aliased) - 8} more" if len(fit.aliased) > 8 else ""
-            findings.append(
-                f"aliased: columns {listed}{more} are linearly dependent; the weights shown are the shortest of "
-                "all that give the same probabilities"
-            )
-        constant = np.flatnonzero(problem.moments.constant)
-        if problem.fit_intercept and len(constant):
-            listed = ", ".join(column_name(self, j) for j in constant[:8])
-            more = f" and {len(constant) - 8} more" if len(constant) > 8 else ""
-            findings.append(f"constant: {listed}{more}, weight 0: the intercept says the same")
-        return findings
-
-    def _warn(self, proof: Separability | None) -> None:
+    def _warn(self) -> None:
         verdict = self.verdict_
         if verdict.status == "no optimum":
             warnings.warn(
@@ -439,36 +362,3 @@ class LogisticRegression(LinearClassifier):
         if objective.n_classes is None:
             return [(objective, self.coef_[0], self.intercept_[0])]
         return [(objective, self.coef_, self.intercept_)]
-
-
-def _limit_of_the_rest(problem: Problem, rule: LinearRule) -> LinearRule:
-    """Newton steps on what does not run away, from a point where separated rows have probability one.
-
-    There the Hessian is singular along the directions that run away and its least step leaves them alone, so
-    the other weights reach their limit: the estimate from the rows that are not separated.
-    """
-    objective = problem.objective()
-    if int(np.prod(objective.shape)) > 3000:
-        return rule
-    theta = objective.from_user(rule.coef, np.asarray(rule.intercept))
-    at = objective.evaluate(theta, order=2)
-    for _ in range(50):
-        assert at.hessian is not None
-        step = factorise(at.hessian).solve(at.gradient.T.ravel()).reshape(theta.shape[::-1]).T
-        scale = 1.0
-        new = objective.evaluate(theta - step, order=2)
-        while not new.value < at.value and scale > 1e-3:
-            scale /= 2
-            new = objective.evaluate(theta - scale * step, order=2)
-        if not new.value < at.value:
-            break
-        theta, at = theta - scale * step, new
-    return LinearRule(*objective.to_user(theta))
-
-
-def _centred(rule: LinearRule) -> LinearRule:
-    """The same probabilities from K-class scores that sum to zero: a part common to all classes says nothing."""
-    if rule.coef.ndim == 1:
-        return rule
-    intercept = np.asarray(rule.intercept)
-    return LinearRule(rule.coef - rule.coef.mean(axis=0), intercept - intercept.mean())

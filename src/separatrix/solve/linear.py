@@ -121,7 +121,9 @@ def _minimise(
     chosen = solver or _choose(problem)
     if chosen.name == "sgd":
         extra["seed"] = seed
-    objective, inner = _coordinates(problem, chosen)
+    rows = problem.rows
+    outer, inner = _coordinates(problem, chosen)
+    objective = outer
     account = Account(inner, record, verbose)
     theta = inner.zero()
     warm = start is not None
@@ -138,6 +140,12 @@ def _minimise(
         account = Account(objective, record, verbose, sweeps=account.sweeps + 1)
         theta = objective.zero() if start is None else objective.from_user(*start)
         outcome = chosen.run(account, theta, goal, max_iter, warm=warm, **extra)
+    elif problem.ridge == 0 and not chosen.quadratic and rows.p <= GRAM_LIMIT and rows.p < rows.n:
+        coordinates, aliased = singular_coordinates(rows, problem.moments, problem.fit_intercept)
+        if len(aliased):  # these solvers do not notice; the certificate and the shortest weights need to know
+            found = objective.to_user(outcome.theta)
+            objective = problem.objective(coordinates)
+            outcome = replace(outcome, theta=objective.from_user(*found))
     coef, intercept = objective.to_user(outcome.theta)
     if len(aliased):
         outcome = replace(outcome, unique=False)
@@ -150,7 +158,7 @@ def _minimise(
         chosen.name,
         account.sweeps,
         time.perf_counter() - began,
-        account.path() if inner is objective or not record else _lift_path(account, objective),
+        account.path() if inner is outer else _lift_path(account, outer),
         aliased,
     )
 

@@ -1,333 +1,396 @@
-"""Separation decided exactly: a small likelihood fit for overlap, linear programs for the rest.
+"""Separation decided exactly: Tucker's alternative on few rows first, then on the rows that contradict it.
 
-Signed pairs: A_(i,k) = z_i ⊗ (Q_{y_i} − Q_k), one for each row and rival class, so that a direction v has
-margins Av. Rows that can never be strictly on their side are found face by face:
+    1. some rows: a sample that spans, or all where they are few. Weights on all their pairs prove overlap for
+       every row (Stiemke: no direction is left on which a further row could be positive);
+    2. a direction V is tried on all rows. Pairs it breaks, and pairs it leaves at zero that the weights do not
+       explain, join the sample: back to 1, until there are none;
+    3. weights on some pairs only: those pairs are flat under every direction. The claim is checked along the
+       singular directions of their own rows, where a gap of 1e-12 is as large as any other; if it fails, the
+       face gets an alternative of its own, and the two directions are added.
 
-    1. a maximum-likelihood fit on a few rows that has a minimum proves overlap: its probabilities of the
-       rival classes are the weights (Stiemke), and any subset of rows that spans is proof for all of them;
-    2. else  max Σ_i t_i,  A v ≥ t,  0 ≤ t ≤ 1  over the hardest pairs, violated pairs added until none is left:
-       v ≠ 0 is a direction; v = 0 gives, as dual values, weights ≥ 1 with Aᵀa = 0: overlap;
-    3. pairs on which v vanishes form the next face: repeat there, until it is empty (complete separation)
-       or overlaps (quasi-separation).
-
-Cost: step 1 some O(m q²) with m ≈ 20 q sampled rows; step 2 a linear program of a few thousand pairs.
+Coordinates are the singular directions of the sample's standardised columns (`Axes`), so a column's unit,
+origin or repetition changes nothing. Cost: step 1 is `tucker`'s with m ≈ 20 D rows, step 2 O(npq) a round.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from separatrix.core.losses import Multinomial
-from separatrix.core.numerics import FloatArray
-from separatrix.data.coordinates import Coordinates
-from separatrix.data.objective import Objective, helmert
-from separatrix.data.rows import Rows
-from separatrix.verdict.gaps import curvature_gap, factorise, range_factor
+from separatrix.core.numerics import EPS, FloatArray
+from separatrix.core.statistics import Moments
+from separatrix.verdict.tucker import Cone, alternative, rival_mask
 
-SAMPLE_PER_PARAMETER = 20
-LP_PAIRS = 1500
-FLAT = 1e-9  # a margin this small against ‖A_i‖‖v‖ is zero
-NEWTON_STEPS = 25
-KEPT_CELLS = 8_000_000
+FLAT = 1e-9  # a margin this small against ‖z‖‖V‖ may be zero
+SURE = 1e-12  # on rows whose alternative is known: rounding is far below
+DIRECT = 1e7  # pairs × (q² + 100) up to which all rows are taken at once
+SAMPLE = 20  # rows for each unknown
+MAX_FACES = 12
+TILE_CELLS = 1 << 18
+HIDDEN = (
+    "the gap between the classes is as small as the rounding of the cells; subtract a constant from columns "
+    "far from zero, or drop rows that nearly coincide"
+)
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """All signed pairs of some rows in inner coordinates; pair index = row · (K − 1) + rival's rank."""
+class Table:
+    """Rows in memory, X dense or CSR, and their class codes."""
 
-    rows: Rows  # in-memory rows whose y is the class index
-    coordinates: Coordinates
-    fit_intercept: bool
+    X: Any
+    y: np.ndarray
     n_classes: int
+    fit_intercept: bool
 
-    @cached_property
-    def class_basis(self) -> FloatArray:
-        return helmert(self.n_classes)
+    @property
+    def n(self) -> int:
+        return int(self.X.shape[0])
 
-    @cached_property
-    def rivals(self) -> np.ndarray:
-        """(K, K−1): the classes other than each class."""
-        k = self.n_classes
-        return np.array([[r for r in range(k) if r != y] for y in range(k)])
+    @property
+    def p(self) -> int:
+        return int(self.X.shape[1])
+
+    def cells(self, pick: np.ndarray | slice) -> FloatArray:
+        cells = self.X[pick]
+        return np.asarray(cells if isinstance(cells, np.ndarray) else cells.toarray(), dtype=np.float64)
+
+    def slices(self) -> list[slice]:
+        size = max(64, TILE_CELLS // max(self.p, 1))
+        return [slice(a, min(a + size, self.n)) for a in range(0, self.n, size)]
+
+    def sorted(self, pick: np.ndarray) -> np.ndarray:
+        """The picked rows, class by class."""
+        return pick[np.argsort(self.y[pick], kind="stable")]
+
+
+@dataclass(frozen=True)
+class Axes:
+    """z = ((x − centre) · scale) B, then a one for the intercept; B = V Σ⁻¹ along the rows' singular directions."""
+
+    centre: FloatArray
+    scale: FloatArray
+    basis: FloatArray
+    back: FloatArray  # Σ Vᵀ: B's inverse on the span of the rows
+    fit_intercept: bool
+
+    @classmethod
+    def of(cls, cells: FloatArray, fit_intercept: bool) -> Axes:
+        """Axes of the given rows; directions that vanish to the rounding of the cells are left out."""
+        m, p = cells.shape
+        moments = Moments.of(cells)
+        mean, variance = moments.mean, moments.variance
+        live = ~moments.constant if fit_intercept else variance + mean**2 > 0
+        spread = np.sqrt(variance if fit_intercept else variance + mean**2)
+        scale = np.divide(1.0, spread, out=np.zeros(p), where=live)
+        centre = mean if fit_intercept else np.zeros(p)
+        z = (cells - centre) * scale
+        values, vectors = _singular(z)
+        # a cell is stored to EPS·|mean|: a direction thinner than that is made of rounding
+        noise = 8.0 * EPS * max(float(p), float(np.max(np.abs(mean) * scale, initial=0.0)))
+        keep = values > noise * max(float(values.max(initial=0.0)), 1e-300)
+        values, vectors = values[keep] / np.sqrt(m), vectors[keep]
+        return cls(centre, scale, vectors.T / values, vectors * values[:, None], fit_intercept)
 
     @property
     def q(self) -> int:
-        return self.coordinates.size + int(self.fit_intercept)
+        return int(self.basis.shape[1]) + int(self.fit_intercept)
 
-    @property
-    def count(self) -> int:
-        return self.rows.n * (self.n_classes - 1)
-
-    def inner_rows(self, pick: np.ndarray) -> FloatArray:
-        """z of the picked rows, with the intercept's one."""
-        if self._all_rows is not None:
-            return self._all_rows[pick]
-        return self._transform(pick)
-
-    @cached_property
-    def _all_rows(self) -> FloatArray | None:
-        """z of every row, kept where a wide basis would be applied again and again."""
-        if self.coordinates.basis is None or self.rows.n * self.q > KEPT_CELLS:
-            return None
-        return self._transform(np.arange(self.rows.n))
-
-    def _transform(self, pick: np.ndarray) -> FloatArray:
-        cells = self.rows.source[pick]
-        cells = cells if isinstance(cells, np.ndarray) else cells.toarray()
-        z = np.ones((len(pick), self.q))
-        self.coordinates.tile(cells, out=z[:, : self.coordinates.size])
+    def rows(self, cells: FloatArray) -> FloatArray:
+        z = np.ones((len(cells), self.q))
+        z[:, : self.basis.shape[1]] = ((cells - self.centre) * self.scale) @ self.basis
         return z
 
-    def matrix(self, pairs: np.ndarray) -> FloatArray:
-        """The rows A of the given pairs, each of unit length (zero pairs stay zero)."""
-        a = self._raw(pairs)
-        length = np.linalg.norm(a, axis=1, keepdims=True)
-        return np.divide(a, length, out=np.zeros_like(a), where=length > 0)
+    def clear(self, cells: FloatArray, y: np.ndarray, v: FloatArray) -> np.ndarray:
+        """Rows all of whose margins exceed FLAT ‖z‖‖V‖ for sure, without their z."""
+        t = (cells - self.centre) * self.scale
+        inner = v[:, : self.basis.shape[1]]
+        scores = t @ (self.basis @ inner.T) + (v[:, -1] if self.fit_intercept else 0.0)
+        margins = scores[np.arange(len(y)), y][:, None] - scores
+        margins[np.arange(len(y)), y] = np.inf
+        stretch = 1.0 / float(np.linalg.norm(self.back, axis=1).min(initial=np.inf))  # the length of B
+        length = 1.0 + stretch * np.linalg.norm(t, axis=1)
+        return np.asarray(margins.min(axis=1) > FLAT * float(np.linalg.norm(v)) * length)
 
-    def _raw(self, pairs: np.ndarray) -> FloatArray:
-        i, r = np.divmod(pairs, self.n_classes - 1)
-        y = self.rows.y[i]
-        turn = self.class_basis[y] - self.class_basis[self.rivals[y, r]]
-        return (turn[:, :, None] * self.inner_rows(i)[:, None, :]).reshape(len(pairs), -1)
+    def to_user(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(K, p) and (K,) in the user's units of a direction (K, q)."""
+        w = v[:, : self.basis.shape[1]] @ self.basis.T * self.scale
+        b = v[:, -1] - w @ self.centre if self.fit_intercept else np.zeros(len(v))
+        return w, b
 
-    @cached_property
-    def lengths(self) -> FloatArray:
-        """‖A_i‖ of every pair: √2 ‖z_i‖."""
-        norms = np.empty(self.rows.n)
-        for part in self._slices():
-            norms[part] = np.linalg.norm(self.inner_rows(np.arange(part.start, part.stop)), axis=1)
-        return np.repeat(np.sqrt(2.0) * norms, self.n_classes - 1)
+    def from_user(self, w: FloatArray, b: FloatArray) -> FloatArray:
+        """The direction (K, q) of weights in the user's units, as far as these rows can see it."""
+        t = np.divide(w, self.scale, out=np.zeros_like(w), where=self.scale > 0) @ self.back.T
+        return np.column_stack([t, b + w @ self.centre]) if self.fit_intercept else t
 
-    def margins(self, v: FloatArray) -> FloatArray:
-        """A v of every pair, relative to ‖A_i‖ ‖v‖."""
-        turn = v.reshape(self.n_classes - 1, self.q).T @ self.class_basis.T
-        result = np.empty((self.rows.n, self.n_classes - 1))
-        for part in self._slices():
-            scores = self.inner_rows(np.arange(part.start, part.stop)) @ turn
-            y = self.rows.y[part]
-            own = scores[np.arange(len(y)), y]
-            result[part] = own[:, None] - np.take_along_axis(scores, self.rivals[y], axis=1)
-        size = self.lengths * float(np.linalg.norm(v))
-        return np.divide(result.ravel(), size, out=np.zeros(self.count), where=size > 0)
 
-    def _slices(self) -> list[slice]:
-        size = max(64, (1 << 17) // self.q)
-        return [slice(a, min(a + size, self.rows.n)) for a in range(0, self.rows.n, size)]
+def _singular(z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Singular values of z (m, p) and its right vectors, in rows."""
+    m, p = z.shape
+    if m > 2 * p:
+        squares, vectors = np.linalg.eigh(z.T @ z)
+        if p and squares[0] > 1e-8 * squares[-1]:  # squared, the condition is still held: half the time
+            return np.sqrt(squares), vectors.T
+    if m > p:
+        _, values, vectors = np.linalg.svd(_upper(z), full_matrices=False)
+        return values, vectors
+    turn, r = np.linalg.qr(z.T)  # the span of the rows first: the rest is m by m
+    _, values, vectors = np.linalg.svd(r.T, full_matrices=False)
+    return values, vectors @ turn.T
+
+
+def _upper(z: FloatArray) -> FloatArray:
+    """R of z = QR."""
+    r: Any = np.linalg.qr(z, mode="r")
+    return np.asarray(r)
 
 
 @dataclass(frozen=True)
 class Face:
-    """What was found: a direction (or None), the pairs flat under it, and weights on them (or None)."""
+    """What is known of the rows ``pick``: V (None: none exists), flat pairs (m, K), weights on them (None: none)."""
 
+    axes: Axes
+    pick: np.ndarray
     direction: FloatArray | None
     flat: np.ndarray
-    weights: tuple[np.ndarray, FloatArray] | None  # (pairs, weights)
+    weights: FloatArray | None
 
 
-def early_overlap(pairs: Pairs) -> Face | None:
-    """Overlap proven by a likelihood fit on a small sample, or None: the cheap answer for most data."""
-    pick = _spread_sample(pairs, max(256, SAMPLE_PER_PARAMETER * pairs.q * (pairs.n_classes - 1)))
-    _, proven, probabilities = _likelihood(pairs, pick)
-    if not proven:
-        return None
-    return Face(None, np.arange(pairs.count), _weights_of(pairs, pick, probabilities))
+@dataclass(frozen=True)
+class Decision:
+    """A direction in the user's units (None: none exists), flat pairs of all rows (n, K), weights (m, K) of ``pick``.
+
+    ``face`` is where it was found, None for a direction that came of first-order steps (`wide`).
+    """
+
+    coef: FloatArray | None  # (K, p)
+    intercept: FloatArray  # (K,)
+    flat: np.ndarray
+    pick: np.ndarray
+    weights: FloatArray | None
+    face: Face | None = None
+
+    @property
+    def kind(self) -> str:
+        if self.coef is None:
+            return "overlap"
+        return "quasi" if self.flat.any() else "complete"
 
 
-def decide(pairs: Pairs) -> Face:
-    """Complete (no flat pairs), quasi (direction and weights), or overlap (weights alone)."""
-    found = _early_answer(pairs)
-    if isinstance(found, Face):
-        return found
-    guess = found
-    direction: FloatArray | None = None
-    face = np.arange(pairs.count)
-    face = face[pairs.lengths[face] > 0]
-    while len(face):
-        v, weights = _direction_on_face(pairs, face, guess)
-        if v is None:
-            return Face(direction, face, weights)
-        relative = pairs.margins(v)[face]
-        direction = v if direction is None else _combine(pairs, direction, v)
-        face = face[relative <= FLAT]
-        guess = v
-    return Face(direction, face, None)
+class Undecided(ArithmeticError):
+    """The question was too large, or its answer lies below rounding."""
 
 
-def _early_answer(pairs: Pairs) -> Face | FloatArray:
-    """Overlap or complete separation from likelihood fits on growing samples; else the last runaway fit."""
-    n, k = pairs.rows.n, pairs.n_classes
-    size = max(256, SAMPLE_PER_PARAMETER * pairs.q * (k - 1))
-    pick = _spread_sample(pairs, size)
+def decide(table: Table, moments: Moments) -> Decision:
+    """Complete, quasi or overlap; raises Undecided where rounding hides the answer."""
+    pick = table.sorted(_first_rows(table))
     while True:
-        theta, proven, probabilities = _likelihood(pairs, pick)
-        if proven:
-            return Face(None, np.arange(pairs.count), _weights_of(pairs, pick, probabilities))
-        v = theta.T.ravel()
-        relative = pairs.margins(v)
-        if (relative > FLAT).all():
-            return Face(v, np.empty(0, dtype=np.intp), None)
-        if len(pick) >= n or len(pick) > 8 * size:
-            return v
-        # the rows this fit gets wrong, or nearly so, are the ones that can prove overlap
-        worst = relative.reshape(n, k - 1).min(axis=1)
-        hardest = np.argpartition(worst, min(len(pick), n - 1))[: len(pick)]
-        pick = np.union1d(pick, hardest)
-        pick = np.union1d(pick, _spread_sample(pairs, min(n, 2 * len(pick))))
+        face = settle(table, pick)
+        if face.direction is None:
+            missing = _outside_span(table, moments, face)
+            if len(missing) == 0:
+                flat, none = rival_mask(table.y, table.n_classes), np.zeros(table.n_classes)
+                return Decision(None, none, flat, pick, face.weights, face)
+        else:
+            flat, missing = _tried(table, face)
+            if len(missing) == 0:
+                return Decision(*face.axes.to_user(face.direction), flat, pick, face.weights, face)
+        grown = np.union1d(pick, missing[: max(len(pick), 256)])
+        pick = table.sorted(grown if 2 * len(grown) < table.n else np.arange(table.n))
 
 
-def _spread_sample(pairs: Pairs, size: int) -> np.ndarray:
-    """``size`` rows drawn evenly from every class, by a generator keyed to the size alone."""
-    n = pairs.rows.n
-    if size >= n:
+def effort(table: Table) -> float:
+    """Multiplications of one step of `decide` on its first rows."""
+    q = min(table.n, table.p) + 1
+    rows = min(table.n, _sample_size(table))
+    return float(rows) * (table.n_classes - 1) * q**2 + ((table.n_classes - 1.0) * q) ** 3 / 3
+
+
+def settle(table: Table, pick: np.ndarray) -> Face:
+    """Tucker's alternative on the picked rows (sorted by class), face by face until the weights are proven."""
+    cells = table.cells(pick)
+    axes = Axes.of(cells, table.fit_intercept)
+    cone = Cone.of(axes.rows(cells), table.y[pick], table.n_classes)
+    return Face(axes, pick, *_settled(cells, axes, cone, 0))
+
+
+def _settled(
+    cells: FloatArray, axes: Axes, cone: Cone, depth: int
+) -> tuple[FloatArray | None, np.ndarray, FloatArray | None]:
+    """(V or None, the flat pairs, weights on them or None) of a cone, proven along the flat rows' own axes."""
+    found = alternative(cone)
+    v, flat = _cleared(cone, found.direction, found.flat)
+    if not flat.any():
+        return v, flat, None
+    rows: np.ndarray = np.asarray(flat.any(axis=1))
+    if rows.all():
+        own, inside = axes, replace(cone, mask=flat)
+    else:
+        own = Axes.of(cells[rows], axes.fit_intercept)
+        inside = Cone.of(own.rows(cells[rows]), cone.y[rows], cone.n_classes, flat[rows])
+    weights = balanced(inside, found.weights[rows] / cone.length[rows] * inside.length)
+    stuck = v is None and rows.all()
+    if weights is None and (stuck or depth >= MAX_FACES):
+        raise Undecided(f"separability: {HIDDEN}")
+    if weights is not None:
+        return v, flat, _spread(weights / inside.length, rows)
+    deeper, inner_flat, weights = _settled(cells[rows], own, inside, depth + 1)
+    if deeper is not None:
+        deeper = axes.from_user(*own.to_user(deeper))
+        v = deeper if v is None else _combined(cone, v, deeper, cone.mask & ~flat)
+    return v, _spread(inner_flat, rows), None if weights is None else _spread(weights, rows)
+
+
+def _spread(part: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    full = np.zeros((len(rows), part.shape[1]), dtype=part.dtype)
+    full[rows] = part
+    return full
+
+
+def _cleared(cone: Cone, v: FloatArray, flat: np.ndarray) -> tuple[FloatArray | None, np.ndarray]:
+    """V of length one, exactly zero on the flat pairs; pairs it then leaves at rounding level are flat too."""
+    if not (cone.mask & ~flat).any():
+        return None, flat
+    if flat.any():
+        solve = cone.solve(flat.astype(float), ridge=1e-11)
+        for _ in range(4):
+            v = v - solve(cone.pull(cone.margins(v) * flat))
+    v = v / np.linalg.norm(v)
+    flat = flat | (cone.mask & (cone.margins(v) <= SURE))
+    return (v if (cone.mask & ~flat).any() else None), flat
+
+
+def balanced(cone: Cone, a: FloatArray) -> FloatArray | None:
+    """a − δ > 0 with Aᵀ(a − δ) = 0 to rounding, δ the smallest against a; None where there is none near a."""
+    a = a * cone.mask
+    for _ in range(6):
+        pulled = cone.pull(a)
+        signed = a.copy()
+        signed[np.arange(len(a)), cone.y] = a.sum(axis=1)
+        if np.abs(pulled).max(initial=0.0) <= 8 * EPS * float((signed.T @ np.abs(cone.z)).max(initial=0.0)):
+            break
+        delta = a**2 * cone.margins(cone.solve(a**2)(pulled))
+        if not (np.abs(delta) <= 0.5 * a)[cone.mask].all():
+            return None
+        a = a - delta
+    size = float((signed.T @ np.abs(cone.z)).max(initial=0.0))
+    least = 1e-12 * float(a.max(initial=0.0))  # a weight below rounding proves nothing of its pair
+    if np.abs(cone.pull(a)).max(initial=0.0) > 1e-12 * size or not (a > least)[cone.mask].all():
+        return None
+    return a
+
+
+def _combined(cone: Cone, first: FloatArray, second: FloatArray, positive: np.ndarray) -> FloatArray:
+    """first + δ·second, δ small enough that the pairs first makes positive stay so."""
+    second = second / np.linalg.norm(second)
+    strong, change = cone.margins(first)[positive], cone.margins(second)[positive]
+    against = change < 0
+    delta = min(1.0, 0.5 * float(np.min(strong[against] / -change[against], initial=np.inf)))
+    v = first + delta * second
+    return v / np.linalg.norm(v)
+
+
+def _sample_size(table: Table) -> int:
+    unknowns = (table.n_classes - 1) * (min(table.n, table.p) + 1)
+    return max(256, SAMPLE * unknowns if unknowns <= 300 else 4200 + 6 * unknowns)
+
+
+def _first_rows(table: Table) -> np.ndarray:
+    """All rows where they are few, else an even sample of every class, keyed to its size alone."""
+    n, k, size = table.n, table.n_classes, _sample_size(table)
+    if 2 * size >= n or n * (k - 1) * (100 + (min(n, table.p) + 1) ** 2) <= DIRECT:
         return np.arange(n)
     order = np.random.default_rng([71, size]).permutation(n)
-    codes = pairs.rows.y[order]
-    share = max(1, size // pairs.n_classes)
-    chosen = [order[np.flatnonzero(codes == k)[:share]] for k in range(pairs.n_classes)]
+    codes = table.y[order]
+    share = max(1, size // k)
+    chosen = [order[np.flatnonzero(codes == j)[:share]] for j in range(k)]
     return np.unique(np.concatenate([*chosen, order[: max(0, size - sum(map(len, chosen)))]]))
 
 
-def _likelihood(pairs: Pairs, pick: np.ndarray) -> tuple[FloatArray, bool, FloatArray]:
-    """Damped Newton on the picked rows: (θ, whether a minimum is proven to exist, probabilities)."""
-    z = pairs.inner_rows(pick)
-    rows = Rows.of(z, pairs.rows.y[pick])
-    objective = Objective(rows, Multinomial(), 0.0, False, Coordinates.identity(pairs.q), pairs.n_classes)
-    theta = objective.zero()
-    at = objective.evaluate(theta, order=2)
-    proven = False
-    for _ in range(NEWTON_STEPS):
-        assert at.hessian is not None
-        factor = factorise(at.hessian)
-        gradient = at.gradient.T.ravel()
-        step = -factor.solve(gradient).reshape(theta.shape[::-1]).T
-        decrement = float(np.sqrt(max(-np.sum(at.gradient * step), 0.0)))
-        range_ = range_factor(objective) * at.radius * float(np.sqrt(factor.inverse_trace))
-        gap = curvature_gap(decrement, range_) if not factor.singular else np.inf
-        if gap < 1e-18 or (np.isfinite(gap) and decrement < 1e-9):
-            proven = True
-            break
-        if at.value < 1e-9 or factor.singular:
-            break  # the fit runs away, or the sample does not span
-        scale = 1.0
-        while scale > 1e-6:
-            new = objective.evaluate(theta + scale * step, order=2)
-            if new.value <= at.value - 1e-4 * scale * decrement**2 + 1e-15:
-                break
-            scale *= 0.5
+def _tried(table: Table, face: Face) -> tuple[np.ndarray, np.ndarray]:
+    """V on all rows: the flat pairs (n, K), and the rows that contradict the face, worst first."""
+    assert face.direction is not None
+    n, k = table.n, table.n_classes
+    flat = np.zeros((n, k), dtype=bool)
+    flat[face.pick] = face.flat
+    if len(face.pick) == n:
+        return flat, np.empty(0, dtype=np.intp)
+    known = np.zeros(n, dtype=bool)
+    known[face.pick] = True
+    bases = flat_bases(table, face)
+    trouble = np.zeros(n)
+    for part in table.slices():
+        cells, y = table.cells(part), table.y[part]
+        near = np.flatnonzero(~known[part] & ~face.axes.clear(cells, y, face.direction))
+        if len(near) == 0:
+            continue
+        z, y = face.axes.rows(cells[near]), y[near]
+        cone = Cone.of(z, y, k)
+        relative = cone.margins(face.direction)
+        zero = cone.mask & (np.abs(relative) <= FLAT)
+        flat[part.start + near] = zero
+        worst = relative.min(axis=1)
+        unexplained = _unexplained(cone, zero, bases)
+        trouble[part.start + near] = np.where(worst < -FLAT, -worst, np.where(unexplained, FLAT, 0.0))
+    missing = np.flatnonzero(trouble > 0)
+    return flat, missing[np.argsort(-trouble[missing], kind="stable")]
+
+
+def flat_bases(table: Table, face: Face) -> dict[tuple[int, int], FloatArray]:
+    """For each two classes, an orthonormal basis of the rows flat between them."""
+    z = face.axes.rows(table.cells(face.pick))
+    y = table.y[face.pick]
+    bases = {}
+    for j in range(table.n_classes):
+        for k in range(j + 1, table.n_classes):
+            between = z[((y == j) & face.flat[:, k]) | ((y == k) & face.flat[:, j])]
+            if len(between):
+                _, values, vectors = np.linalg.svd(_upper(between), full_matrices=False)
+                bases[j, k] = vectors[values > 1e-10 * values[0]]
+    return bases
+
+
+def _unexplained(cone: Cone, zero: np.ndarray, bases: dict[tuple[int, int], FloatArray]) -> np.ndarray:
+    """Rows with a pair at zero that lies outside the span of the flat pairs of its two classes."""
+    result = np.zeros(len(cone.y), dtype=bool)
+    for j, k in zip(*np.nonzero(_class_pairs(cone.y, zero)), strict=True):
+        at = np.flatnonzero((cone.y == j) & zero[:, k])
+        basis = bases.get((min(j, k), max(j, k)))
+        if basis is None:
+            result[at] = True
         else:
-            break
-        theta, at = theta + scale * step, new
-    scores = z @ theta @ pairs.class_basis.T
-    scores -= scores.max(axis=1, keepdims=True)
-    p = np.exp(scores)
-    return theta, proven, p / p.sum(axis=1, keepdims=True)
+            z = cone.z[at]
+            result[at] |= np.linalg.norm(z - (z @ basis.T) @ basis, axis=1) > 1e-8
+    return result
 
 
-def _weights_of(pairs: Pairs, pick: np.ndarray, p: FloatArray) -> tuple[np.ndarray, FloatArray]:
-    """Rival probabilities as weights of the pairs of the picked rows."""
-    y = pairs.rows.y[pick]
-    weights = np.take_along_axis(p, pairs.rivals[y], axis=1)
-    index = pick[:, None] * (pairs.n_classes - 1) + np.arange(pairs.n_classes - 1)
-    return index.ravel(), weights.ravel()
+def _class_pairs(y: np.ndarray, zero: np.ndarray) -> np.ndarray:
+    """(K, K): whether some row of class j has a pair at zero against class k."""
+    present = np.zeros((zero.shape[1], zero.shape[1]), dtype=bool)
+    np.logical_or.at(present, y, zero)
+    return present
 
 
-def _direction_on_face(
-    pairs: Pairs, face: np.ndarray, guess: FloatArray
-) -> tuple[FloatArray | None, tuple[np.ndarray, FloatArray] | None]:
-    """v with A v ≥ 0 on the face and > 0 somewhere on it; or weights that prove there is none."""
-    relative = pairs.margins(guess)[face]
-    pool = max(LP_PAIRS, 6 * pairs.q * (pairs.n_classes - 1))
-    active = face[np.argpartition(relative, min(pool, len(face) - 1))[:pool]] if len(face) > pool else face
-    while True:
-        a = pairs.matrix(active)
-        v, weights = _maximal_direction(a)
-        if v is not None:
-            relative = pairs.margins(v)[face]
-            broken = face[relative < -FLAT]
-            if len(broken) == 0:
-                return v, None
-            order = np.argsort(relative[relative < -FLAT])[: max(pool // 2, len(active))]
-            grown = np.union1d(active, broken[order])
-        else:
-            missing = _unreached(pairs, face, a)
-            if len(missing) == 0:
-                assert weights is not None
-                length = pairs.lengths[active]
-                return None, (active, weights / length)
-            grown = np.union1d(active, missing[:pool])
-        if len(grown) == len(active):
-            raise RuntimeError(
-                "separability: the linear program and its check disagree; please report this data"
-            )
-        active = grown
+def _outside_span(table: Table, moments: Moments, face: Face) -> np.ndarray:
+    """Rows outside the span of the face's rows: a direction seen by them alone is not yet excluded."""
+    live = ~moments.constant if table.fit_intercept else moments.variance + moments.mean**2 > 0
+    if len(face.pick) == table.n or face.axes.q == int(live.sum()) + int(table.fit_intercept):
+        return np.empty(0, dtype=np.intp)
+    spread = np.sqrt(moments.variance if table.fit_intercept else moments.variance + moments.mean**2)
+    scale = np.divide(1.0, spread, out=np.zeros(table.p), where=live)
+    centre = face.axes.centre
 
+    def standard(pick: np.ndarray | slice) -> FloatArray:
+        z = (table.cells(pick) - centre) * scale
+        return np.column_stack([z, np.ones(len(z))]) if table.fit_intercept else z
 
-def _maximal_direction(a: FloatArray) -> tuple[FloatArray | None, FloatArray | None]:
-    """max Σ t, Av ≥ t, 0 ≤ t ≤ 1: (v, None) when positive, else (None, dual weights ≥ 1)."""
-    from scipy.sparse import csr_array, eye_array, hstack
-
-    m, q = a.shape
-    x, marginals, best = solve_program(
-        np.concatenate([np.zeros(q), -np.ones(m)]),
-        hstack([csr_array(-a), eye_array(m)], format="csr"),
-        np.zeros(m),
-        [(None, None)] * q + [(0.0, 1.0)] * m,
-    )
-    if -best < 0.5:
-        return None, np.maximum(-marginals, 0.0)
-    v, flat = x[:q], x[q:] < 0.5
-    if flat.any():  # exact zeros on the flat pairs: project onto what they leave free
-        v = v - np.linalg.lstsq(a[flat], a[flat] @ v, rcond=1e-12)[0]
-    return v / np.linalg.norm(v), None
-
-
-def solve_program(
-    cost: FloatArray, A: Any, b: FloatArray, bounds: Any, A_eq: Any = None
-) -> tuple[FloatArray, FloatArray, float]:
-    """min cost·x, Ax ≤ b, A_eq x = 0 by HiGHS: (x, duals of Ax ≤ b, value).
-
-    Tight tolerances first; on degenerate programs HiGHS may give up on them, so others are tried. Whatever
-    comes back is checked against all rows by the caller.
-    """
-    from scipy.optimize import linprog
-
-    tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-    tries: list[tuple[str, dict[str, Any]]] = [
-        ("highs", tight),
-        ("highs", {}),
-        ("highs-ds", {"presolve": False}),
-        ("highs-ipm", {}),
-    ]
-    b_eq = None if A_eq is None else np.zeros(A_eq.shape[0])
-    for method, options in tries:
-        result: Any = linprog(cost, A, b, A_eq, b_eq, bounds, method=method, options=options)  # type: ignore[call-overload]
-        if result.status == 0:
-            return result.x, np.asarray(result.ineqlin.marginals), float(result.fun)
-    raise ArithmeticError(f"the linear program did not finish ({result.message})")
-
-
-def _unreached(pairs: Pairs, face: np.ndarray, a: FloatArray) -> np.ndarray:
-    """Pairs of the face that leave the span of A: without them the weights prove nothing about those directions."""
-    _, values, vectors = np.linalg.svd(a, full_matrices=True)
-    rank = int(np.sum(values > 1e-10 * values[0]))
-    missing: list[np.ndarray] = []
-    for v in vectors[rank:]:
-        off = face[np.abs(pairs.margins(v)[face]) > 1e-7]
-        if len(off):
-            missing.append(off[:200])
-    return np.unique(np.concatenate(missing)) if missing else np.empty(0, dtype=np.intp)
-
-
-def _combine(pairs: Pairs, first: FloatArray, second: FloatArray) -> FloatArray:
-    """first + δ·second with δ small enough that pairs already positive stay so."""
-    strong, change = pairs.margins(first), pairs.margins(second)
-    positive = strong > FLAT
-    against = positive & (change < 0)
-    delta = 0.5
-    if against.any():
-        delta = min(0.5, 0.5 * float(np.min(strong[against] / -change[against])))
-    return first + delta * second
+    _, values, vectors = np.linalg.svd(_upper(standard(face.pick)), full_matrices=False)
+    basis = vectors[values > 1e-11 * values[0]]
+    outside = np.zeros(table.n)
+    for part in table.slices():
+        z = standard(part)
+        left = np.linalg.norm(z - (z @ basis.T) @ basis, axis=1)
+        outside[part] = left / np.maximum(np.linalg.norm(z, axis=1), 1e-300)
+    missing = np.flatnonzero(outside > 1e-8)
+    return missing[np.argsort(-outside[missing], kind="stable")]

@@ -161,9 +161,11 @@ def _feasible_mixture(objective: Objective, g_b: FloatArray) -> tuple[float, flo
     shares = class_shares(objective)
     excess = np.array([-g_b, g_b]) if objective.class_basis is None else objective.class_basis @ g_b
     mean = shares + excess  # p̄: the mean predicted probability of each class
+    if not np.all(mean > 0):
+        return 1.0, 0.0
     epsilon = float(np.max(excess / mean, initial=0.0))
-    if epsilon <= 0 or not np.all(mean > 0):
-        return (0.0, 0.0) if np.all(mean > 0) else (1.0, 0.0)
+    if epsilon <= 0:
+        return 0.0, 0.0
     q = np.maximum(mean - excess / epsilon, 0.0)
     return epsilon, -float(xlogx(q / q.sum()).sum())
 

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,13 +19,17 @@ import numpy as np
 from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
-from separatrix.data.coordinates import Coordinates, singular_coordinates
+from separatrix.data.engine import one_blas_thread
 from separatrix.data.rows import Rows
 from separatrix.verdict import proof
-from separatrix.verdict.facial import FLAT, Face, Pairs, decide, early_overlap
+from separatrix.verdict.facial import HIDDEN, Decision, Table, Undecided, decide, effort, flat_bases
 from separatrix.verdict.sparsest import sparsest_direction
+from separatrix.verdict.wide import WIDE, first_order
 
 KINDS = {"complete": "separated", "quasi": "quasi-separated", "overlap": "overlapping"}
+MAX_EFFORT = 6e10  # multiplications of a step of the exact answer: a second or two
+MAX_COLUMNS = 6000
+THREADED = 1000  # unknowns from which BLAS may use all its threads
 LIMIT_SCORE = 40.0  # a score this large is a probability of one to rounding
 
 
@@ -64,7 +69,8 @@ class Separability:
     n_rows: int
     classes: tuple[Any, ...] = ()
     fit_intercept: bool = True
-    _free: FloatArray | None = field(default=None, repr=False)  # (d, K, p+1): every direction that runs away
+    _limits: tuple[FloatArray, FloatArray] | None = field(default=None, repr=False, compare=False)
+    _least: float = field(default=np.inf, repr=False, compare=False)  # the smallest positive margin of a pair
 
     @property
     def separable(self) -> bool:
@@ -72,16 +78,20 @@ class Separability:
 
     def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:
         """Whether the proof holds on these data, by a function that knows nothing of how it was found."""
-        from separatrix.data.door import read_labels, read_table, read_weights
+        from separatrix.data.door import is_dask, read_labels, read_table, read_weights
 
-        X = read_table(_Door(), X, reset=True)
+        X = read_table(_Door(), X.compute() if is_dask(X) else X, reset=True)
         classes, codes = read_labels(y, X.shape[0])
         weight = read_weights(sample_weight, X.shape[0])
-        if self.classes and tuple(classes.tolist()) != self.classes and weight is None:
-            return False
         keep = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight > 0)
-        _, codes = np.unique(codes[keep], return_inverse=True)
-        return self._holds(X[keep], codes, keep)
+        present, codes = np.unique(codes[keep], return_inverse=True)
+        if tuple(classes[present].tolist()) != self.classes:
+            return False
+        arrays = [a for a in (self.margins, self.weights) if a is not None]
+        if len(keep) != self.n_rows or any(len(a) != X.shape[0] for a in arrays):
+            return False
+        with one_blas_thread():
+            return self._holds(X if len(keep) == X.shape[0] else X[keep], codes, keep)
 
     def _holds(self, X: Any, codes: np.ndarray, keep: np.ndarray) -> bool:
         k = max(2, len(self.classes))
@@ -127,25 +137,13 @@ class Separability:
 
         Shapes (1, p) or (K, p), and (1,) or (K,).
         """
-        assert self._free is not None
-        free = self._free
-        if len(self.classes) == 2:
-            free = free[:, 1:, :] - free[:, :1, :]
-        size = np.sqrt(np.sum(free**2, axis=0))
-        runs = size > 1e-7 * max(float(size.max()), 1e-300)
-        limit = np.where(runs, np.nan, 0.0)
-        if len(free) == 1:
-            assert self.direction is not None
-            toward = np.column_stack([np.atleast_2d(self.direction), np.atleast_1d(self.intercept)])
-            sign = np.sign(np.sum(free[0] * toward))
-            limit = np.where(runs, sign * np.sign(free[0]) * np.inf, 0.0)
-        return limit[:, :-1], limit[:, -1]
+        assert self._limits is not None
+        return self._limits
 
     def limiting_rule(self, rule: LinearRule) -> LinearRule:
         """A finite rule whose probabilities are those of the limit, to rounding."""
-        assert self.direction is not None and self.margins is not None
-        positive = self.margins[self.margins > 0]
-        size = LIMIT_SCORE / float(positive.min()) if len(positive) else 1.0
+        assert self.direction is not None
+        size = LIMIT_SCORE / self._least
         coef = rule.coef + size * self.direction
         return LinearRule(coef, np.asarray(rule.intercept) + size * np.asarray(self.intercept))
 
@@ -219,109 +217,120 @@ def separability_of_rows(
     if rows.weight is not None and not (rows.weight > 0).all():
         keep = np.flatnonzero(rows.weight > 0)
         inner = Rows.of(rows.source[keep], rows.y[keep])
-        found = separability_of_rows(
+        answer = separability_of_rows(
             inner, inner.moments(), n_classes, fit_intercept=fit_intercept, names=names, classes=classes
         )
-        return _spread(found, keep, rows.n)
-    pairs, face = _decided(rows, moments, fit_intercept, n_classes)
+        return _spread(answer, keep, rows.n)
     classes = classes or tuple(range(n_classes))
-    weights, residual = (None, None) if face.weights is None else _weights(pairs, face)
-    if face.direction is None:
+    few = (n_classes - 1) * min(rows.n, rows.p) < THREADED
+    with (
+        one_blas_thread() if few else nullcontext()
+    ):  # for small products a second thread costs more than it brings
+        return _answer(Table(rows.source, rows.y, n_classes, fit_intercept), rows, moments, names, classes)
+
+
+def _answer(table: Table, rows: Rows, moments: Moments, names: Any, classes: tuple[Any, ...]) -> Separability:
+    found = _decided(table, rows, moments)
+    weights, residual = _weights(table, found)
+    n_classes, fit_intercept = table.n_classes, table.fit_intercept
+    if found.coef is None:
         return Separability(
             "overlap", None, None, None, weights, residual, (), rows.n, classes, fit_intercept
         )
-    kind = "complete" if len(face.flat) == 0 else "quasi"
-    sparse = sparsest_direction(pairs, face)
-    intercept: Any
-    coef, intercept = _to_user(pairs, face.direction) if sparse is None else sparse
-    terms = np.abs(coef) @ np.abs(moments.mean)
-    intercept = np.where(np.abs(intercept) <= 1e-13 * terms.max(), 0.0, intercept)
-    free = _free_directions(pairs, face)
+    coef, intercept = _direction(table, moments, found)
     margins = proof.margins(rows.source, rows.y, coef, intercept)
-    scale = proof.margin_scale(rows.source, rows.y, coef, intercept)
-    if kind == "quasi":
-        margins[np.abs(margins) <= FLAT * scale.max()] = 0.0
+    margins[found.flat] = 0.0
     running = np.flatnonzero(np.abs(coef - coef[0]).max(axis=0) > 0)
     columns = tuple(int(j) if names is None else str(names[j]) for j in running)
+    limits = _limits(table, moments, found)
+    shown: Any = intercept
     if n_classes == 2:
-        coef, intercept = coef[1] - coef[0], float(intercept[1] - intercept[0])
+        coef, shown = coef[1] - coef[0], float(intercept[1] - intercept[0])
     return Separability(
-        kind,
-        coef,
-        intercept,
-        margins.min(axis=1),
-        weights,
-        residual,
-        columns,
-        rows.n,
-        classes,
-        fit_intercept,
-        free,
+        found.kind, coef, shown, margins.min(axis=1), weights, residual, columns, rows.n, classes,
+        fit_intercept, limits, float(margins[margins > 0].min()),
+    )  # fmt: skip
+
+
+def _decided(table: Table, rows: Rows, moments: Moments) -> Decision:
+    """Exactly where the program is small enough, else by a direction that first-order steps may find."""
+    if (table.n_classes - 1) * min(table.n, table.p) <= WIDE:
+        return decide(table, moments)
+    found = first_order(table, rows, moments)
+    if found is not None:
+        return found
+    if effort(table) <= MAX_EFFORT and min(table.n, table.p) <= MAX_COLUMNS:
+        return decide(table, moments)
+    raise Undecided(
+        f"separability: {table.n} rows, {table.p} columns and {table.n_classes} classes are too many for the exact "
+        "answer, and no separating direction showed itself first; take fewer columns, or a sample of rows"
     )
 
 
-def _decided(rows: Rows, moments: Moments, fit_intercept: bool, n_classes: int) -> tuple[Pairs, Face]:
-    """Signed pairs in coordinates of full rank, and what they prove."""
-    standard = Coordinates.standard(moments, fit_intercept)
-    if rows.p < rows.n:
-        live = standard.scale > 0
-        basis = None if live.all() else np.eye(rows.p)[:, live]
-        pairs = Pairs(rows, replace(standard, basis=basis), fit_intercept, n_classes)
-        face = early_overlap(pairs)
-        if face is not None:
-            return pairs, face
-        coordinates, _ = singular_coordinates(rows, moments, fit_intercept)
-    else:
-        dense = rows.source if isinstance(rows.source, np.ndarray) else rows.source.toarray()
-        z = np.empty(dense.shape)
-        standard.tile(dense, out=z)
-        q, r = np.linalg.qr(z.T)  # the span of the rows first: the rest is n by n
-        _, values, vectors = np.linalg.svd(r.T, full_matrices=False)
-        keep = values > 1e-11 * max(values[0], 1e-300)
-        basis = q @ (vectors[keep].T / values[keep] * np.sqrt(rows.n))
-        coordinates = replace(standard, basis=basis)
-    pairs = Pairs(rows, coordinates, fit_intercept, n_classes)
-    return pairs, decide(pairs)
+def _direction(table: Table, moments: Moments, found: Decision) -> tuple[FloatArray, FloatArray]:
+    """The direction with the fewest columns that was found and stands up to the check."""
+    assert found.coef is not None
+    strict = found.kind == "complete"
+    for direction in (sparsest_direction(table, moments, found), (found.coef, found.intercept)):
+        if direction is not None and proof.check_direction(table.X, table.y, *direction, strict=strict):
+            return direction
+    raise Undecided(f"separability: {HIDDEN}")
 
 
-def _to_user(pairs: Pairs, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(K, p) and (K,) in the user's units of a direction in inner coordinates; tiny weights set to zero."""
-    theta = v.reshape(pairs.n_classes - 1, pairs.q).T
-    c = pairs.coordinates
-    t = theta[: c.size]
-    w = c.weights(t)
-    b = theta[-1] - c.centre @ w if pairs.fit_intercept else np.zeros(pairs.n_classes - 1)
-    return pairs.class_basis @ w.T, pairs.class_basis @ b
-
-
-def _weights(pairs: Pairs, face: Face) -> tuple[FloatArray, float]:
+def _weights(table: Table, found: Decision) -> tuple[FloatArray | None, float | None]:
     """Convex weights (n,) or (n, K), and the size of their combination against its terms."""
-    assert face.weights is not None
-    index, weight = face.weights
-    weight = weight / weight.sum()
-    a = pairs.matrix(index) * pairs.lengths[index][:, None]
-    combination = np.abs(weight @ a).max()
-    residual = float(combination / max(float((weight @ np.abs(a)).max()), 1e-300))
-    k = pairs.n_classes
-    i, r = np.divmod(index, k - 1)
-    spread = np.zeros((pairs.rows.n, k))
-    spread[i, pairs.rivals[pairs.rows.y[i], r]] = weight
-    return (spread.sum(axis=1) if k == 2 else spread), residual
+    if found.weights is None:
+        return None, None
+    spread = np.zeros((table.n, table.n_classes))
+    spread[found.pick] = found.weights / found.weights.sum()
+    if not proof.check_weights(table.X, table.y, spread, fit_intercept=table.fit_intercept, spanning=False):
+        raise Undecided(f"separability: {HIDDEN}")
+    residual = proof.combination(table.X, table.y, spread, fit_intercept=table.fit_intercept)
+    return (spread.sum(axis=1) if table.n_classes == 2 else spread), residual
 
 
-def _free_directions(pairs: Pairs, face: Face) -> FloatArray:
-    """(d, K, p+1): a basis of the directions along which the likelihood's maximisers run away."""
-    dims = pairs.q * (pairs.n_classes - 1)
-    null = np.eye(dims)
-    if len(face.flat):
-        R: Any = np.zeros((0, dims))
-        for a in range(0, len(face.flat), 4096):
-            R = np.linalg.qr(np.vstack([R, pairs.matrix(face.flat[a : a + 4096])]), mode="r")
-        _, values, vectors = np.linalg.svd(R, full_matrices=True)
-        rank = int(np.sum(values > 1e-9 * max(values[0], 1e-300)))
-        null = vectors[rank:]
-    user = [_to_user(pairs, v) for v in null]
-    return np.array([np.column_stack([w, b]) for w, b in user])
+def _limits(table: Table, moments: Moments, found: Decision) -> tuple[FloatArray, FloatArray]:
+    """What each weight tends to, (1, p) or (K, p), and each intercept: a weight stays finite where the
+    directions that vanish on the flat pairs all leave it at zero."""
+    k, p = table.n_classes, table.p
+    if found.face is None:
+        runs = np.broadcast_to(~moments.constant, (k, p)).copy()
+        return _as_limits(runs, np.full(k, table.fit_intercept), None)
+    assert found.face.direction is not None
+    axes, q = found.face.axes, found.face.axes.q
+    rows = [
+        np.kron(np.eye(k)[j] - np.eye(k)[r], basis) for (j, r), basis in flat_bases(table, found.face).items()
+    ]
+    flat = np.vstack(rows) if rows else np.zeros((0, k * q))
+    shift = np.kron(np.ones((1, k)), np.eye(q))  # the same vector in every class moves no margin
+    _, values, vectors = np.linalg.svd(np.vstack([flat, shift]), full_matrices=False)
+    fixed = vectors[values > 1e-9 * values[0]]
+    inner = np.zeros((p + 1, q))  # each weight, in units of its column's spread, as a map of V_k
+    inner[:p, : axes.basis.shape[1]] = axes.basis
+    if table.fit_intercept:
+        inner[p, -1] = 1.0
+        inner[p, :-1] = -(axes.centre * axes.scale) @ axes.basis
+    size = np.linalg.norm(inner, axis=1)
+    runs = np.zeros((k, p + 1), dtype=bool)
+    for j in range(k):
+        own = np.kron(np.eye(k)[j], inner)
+        left = np.linalg.norm(own - (own @ fixed.T) @ fixed, axis=1)
+        runs[j] = left > 1e-8 * size
+    alone = k * q - len(fixed) == 1
+    return _as_limits(runs[:, :p], runs[:, p], (found.coef, found.intercept) if alone else None)
+
+
+def _as_limits(
+    weights: np.ndarray, intercepts: np.ndarray, toward: tuple[Any, Any] | None
+) -> tuple[FloatArray, FloatArray]:
+    """0 where finite, NaN where it runs, ±inf where only one direction is left and its sign says so."""
+    k = len(weights)
+    coef, intercept = np.full(weights.shape, np.nan), np.full(k, np.nan)
+    if toward is not None:
+        coef = np.copysign(np.inf, toward[0] - toward[0].mean(axis=0))
+        intercept = np.copysign(np.inf, toward[1] - toward[1].mean())
+    coef, intercept = np.where(weights, coef, 0.0), np.where(intercepts, intercept, 0.0)
+    return (coef[1:], intercept[1:]) if k == 2 else (coef, intercept)
 
 
 def _spread(found: Separability, keep: np.ndarray, n: int) -> Separability:

@@ -1,0 +1,167 @@
+"""The verdict on a likelihood fit: what its outcome, a certificate and a proof of separation add up to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from separatrix.core.linear import LinearRule
+from separatrix.core.numerics import EPS, FloatArray
+from separatrix.data.door import column_name
+from separatrix.solve.limits import centred, limit_of_the_rest
+from separatrix.solve.linear import LinearFit, Problem
+from separatrix.solve.outcome import Path
+from separatrix.solve.registry import SOLVERS
+from separatrix.verdict.gaps import certify
+from separatrix.verdict.separability import Separability, separability_of_rows
+from separatrix.verdict.verdict import Verdict
+
+STOPPED_EARLY = ("max_iter reached", "interrupted")  # a better bound would not make these converged
+LISTED = 8  # how many columns a finding names before it counts the rest
+
+
+def separation(problem: Problem, fit: LinearFit, names: Any) -> Separability | None:
+    """The exact answer where the fit alone does not prove that an optimum exists."""
+    outcome = fit.outcome
+    proven = np.isfinite(outcome.gap) and not outcome.runaway
+    if problem.ridge > 0 or proven or outcome.stopped_by == "interrupted":
+        return None
+    codes = (problem.rows.y > 0).astype(np.intp) if problem.n_classes is None else problem.rows.y
+    return separability_of_rows(
+        problem.rows.with_targets(codes, problem.rows.weight),
+        problem.moments,
+        problem.n_classes or 2,
+        fit_intercept=problem.fit_intercept,
+        names=names,
+    )
+
+
+def false_alarm(fit: LinearFit, proof: Separability | None) -> bool:
+    """Whether a solver stopped for fear of separation and a proof of overlap says it may go on."""
+    return fit.outcome.runaway and proof is not None and proof.kind == "overlap"
+
+
+def joined(first: LinearFit, then: LinearFit) -> LinearFit:
+    """A fit and its continuation as one."""
+    path = then.path
+    if first.path is not None and then.path is not None:
+        path = Path(*(np.concatenate([vars(first.path)[k], vars(then.path)[k][1:]]) for k in vars(then.path)))
+    iterations = first.outcome.iterations + then.outcome.iterations
+    outcome = replace(then.outcome, iterations=iterations)
+    return replace(
+        then,
+        outcome=outcome,
+        path=path,
+        sweeps=first.sweeps + then.sweeps,
+        seconds=first.seconds + then.seconds,
+    )
+
+
+def verdict_of(model: Any, problem: Problem, fit: LinearFit, proof: Separability | None) -> Verdict:
+    """The verdict of a fit whose classes are not separated (or that has a penalty)."""
+    outcome, objective = fit.outcome, fit.objective
+    value, gap, unique = outcome.value, outcome.gap, outcome.unique
+    rounding = score_rounding(problem, fit) ** 2
+    target = max(SOLVERS[fit.solver].goal(float(model.tol)), 1e-13) * abs(value) + 2 * rounding
+    if not np.isfinite(gap) or (gap > target and outcome.stopped_by not in STOPPED_EARLY):
+        # the solver's own bound is not the best one: curvature may prove more
+        certificate = certify(objective, objective.from_user(fit.coef, fit.intercept))
+        value, gap = certificate.objective, min(gap, certificate.gap)
+        unique = unique or certificate.unique
+    gap = max(gap, rounding)
+    if problem.ridge > 0:
+        gap = min(gap, value)  # no loss is negative
+    status: Any = "optimal" if gap <= target else "not converged"
+    if outcome.stopped_by == "interrupted":
+        status = "interrupted"
+    stopped = outcome.stopped_by
+    if status == "optimal" and stopped == "max_iter reached":
+        stopped += ", and the gap is met"
+    spare = problem.ridge == 0 and not problem.objective().coordinates.scale.all()
+    return Verdict(
+        type(model).__name__,
+        status,
+        value,
+        gap,
+        target,
+        False if len(fit.aliased) or spare else unique,
+        fit.sweeps,
+        fit.seconds,
+        stopped,
+        tuple(_findings(model, problem, fit, proof)),
+        separation=proof,
+    )
+
+
+def no_optimum(
+    model: Any, problem: Problem, fit: LinearFit, proof: Separability
+) -> tuple[Verdict, LinearRule, FloatArray, FloatArray]:
+    """The verdict on separated classes, the rule of the limit, and coef and intercept as the limit has them.
+
+    Weights that run away are ±inf (NaN where the sign is not settled); the others keep their estimates.
+    """
+    rule = proof.limiting_rule(LinearRule(fit.coef, fit.intercept))
+    if proof.kind == "quasi":
+        rule = limit_of_the_rest(problem, rule)
+    rule = centred(rule)
+    coef, intercept = proof.limits()  # ±inf or NaN where a weight runs away, else 0
+    findings = (
+        proof.sentence(),
+        f"a direction with non-negative margin on all {proof.n_rows} rows is in verdict_.direction",
+        'try a finite C: penalty="l2" bounds the weights and gives an estimate',
+    )
+    verdict = Verdict(
+        type(model).__name__,
+        "no optimum",
+        fit.outcome.value,
+        np.inf,
+        0.0,
+        False,
+        fit.sweeps,
+        fit.seconds,
+        fit.outcome.stopped_by,
+        findings,
+        proof.direction,
+        proof.columns,
+        proof,
+    )
+    coef = np.where(coef == 0, rule.coef, coef)
+    return verdict, rule, coef, np.where(intercept == 0, rule.intercept, intercept)
+
+
+def score_rounding(problem: Problem, fit: LinearFit) -> float:
+    """How far rounding moves a score computed from the weights: EPS Σ_j |w_j| spread_j, its largest over classes."""
+    spread = np.sqrt(problem.moments.variance)
+    return float(EPS * np.max(np.abs(np.atleast_2d(fit.coef)) @ spread))
+
+
+def _findings(model: Any, problem: Problem, fit: LinearFit, proof: Separability | None) -> list[str]:
+    findings = []
+    if proof is not None:
+        findings.append(proof.sentence())
+    elif problem.ridge == 0 and np.isfinite(fit.outcome.gap):
+        findings.append(
+            "separation: none — the classes overlap (proof: a maximum-likelihood estimate exists)"
+        )
+    if len(fit.aliased):
+        findings.append(
+            f"aliased: columns {_listed(model, fit.aliased)} are linearly dependent; the weights shown are the "
+            "shortest of all that give the same probabilities"
+        )
+    constant = np.flatnonzero(problem.moments.constant)
+    if problem.fit_intercept and len(constant):
+        findings.append(f"constant: {_listed(model, constant)}, weight 0: the intercept says the same")
+    rounding = score_rounding(problem, fit)
+    if rounding > 1e-9:
+        findings.append(
+            f"precision: columns nearly cancel each other, so that scores are good to about {rounding:.0e}; "
+            "differences of such columns would say the same in better numbers"
+        )
+    return findings
+
+
+def _listed(model: Any, columns: np.ndarray) -> str:
+    names = ", ".join(column_name(model, int(j)) for j in columns[:LISTED])
+    return names + (f" and {len(columns) - LISTED} more" if len(columns) > LISTED else "")

@@ -1,0 +1,191 @@
+"""Tucker's alternative by an interior point: which margins can be positive, and weights for those that cannot.
+
+For rows A_(i,k) = (e_{y_i} − e_k) ⊗ z_i, one for each row i and rival class k, some V (K, q) and a ≥ 0 have
+
+    s = A V ≥ 0,      Aᵀ a = 0,      s + a > 0                                            (Tucker 1956)
+
+so each pair is either positive under V or carries weight, never both. Both halves are found at once on the
+path s∘a = μ, A V − s = −μ·1, Aᵀa = μ Aᵀ1 from s = a = 1, V = 0: Σ(s + a) = N(1 + μ) there, so that the limit
+is not zero, and it has the largest support (Goldman and Tucker). Mehrotra's steps, one length for all:
+
+    (Aᵀ diag(a/s) A) dV = …      D = (K−1) q unknowns (the last class is the reference, V_K = 0)
+
+Cost of a step: O(nKq²) for the matrix, whose K² blocks are a Laplacian in the classes, and O(D³) to factor it;
+10 to 20 steps whatever the data. Shapes: z (m, q) sorted by class, s, a and mask (m, K).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from separatrix.core.numerics import FloatArray
+
+MAX_STEPS = 80
+CLEAR = 1e-8  # a margin above this share of |V| needs no further step
+END = 1e-14
+BACK_OFF = 0.99
+
+
+@dataclass(frozen=True)
+class Cone:
+    """The pairs of rows z on ``mask``, rows sorted by class and each cut to unit length (zero rows stay)."""
+
+    z: FloatArray
+    length: FloatArray  # (m, 1), what z was divided by
+    y: np.ndarray
+    n_classes: int
+    mask: np.ndarray
+
+    @classmethod
+    def of(cls, z: FloatArray, y: np.ndarray, n_classes: int, mask: np.ndarray | None = None) -> Cone:
+        length = np.linalg.norm(z, axis=1, keepdims=True)
+        length[length == 0] = 1.0
+        return cls(z / length, length, y, n_classes, rival_mask(y, n_classes) if mask is None else mask)
+
+    @cached_property
+    def edges(self) -> np.ndarray:
+        return np.searchsorted(self.y, np.arange(self.n_classes + 1))
+
+    @property
+    def q(self) -> int:
+        return int(self.z.shape[1])
+
+    def margins(self, v: FloatArray) -> FloatArray:
+        """A V: (m, K), zero off the mask."""
+        scores = self.z @ v.T
+        margins = scores[np.arange(len(scores)), self.y][:, None] - scores
+        margins *= self.mask
+        return margins
+
+    def pull(self, a: FloatArray) -> FloatArray:
+        """Aᵀ a: (K, q); a is zero off the mask."""
+        signed = -a
+        signed[np.arange(len(a)), self.y] = a.sum(axis=1)
+        return signed.T @ self.z
+
+    def gram(self, w: FloatArray) -> FloatArray:
+        """Aᵀ diag(w) A without the reference class: (D, D); w is zero off the mask."""
+        k, q = self.n_classes, self.q
+        total = np.zeros((k, q, k, q))
+        for j in range(k):
+            part = slice(self.edges[j], self.edges[j + 1])
+            z, root = self.z[part], np.sqrt(w[part])
+            for r in range(k):
+                if r == j or not root[:, r].any():
+                    continue
+                scaled = z * root[:, r, None]
+                g = scaled.T @ scaled  # NumPy sees SᵀS and does half the work
+                total[j, :, j] += g
+                total[r, :, r] += g
+                total[j, :, r] -= g
+                total[r, :, j] -= g
+        return total[: k - 1, :, : k - 1].reshape((k - 1) * q, (k - 1) * q)
+
+    def solve(self, w: FloatArray, ridge: float = 0.0) -> Callable[[FloatArray], FloatArray]:
+        """g (K, q) ↦ V with Aᵀ diag(w) A V = g; a ridge, against the largest entry, keeps V short where w is zero."""
+        gram = self.gram(w)
+        gram[np.diag_indices(len(gram))] += ridge * gram.max(initial=0.0)
+        factor = _cholesky(gram)
+        k, q = self.n_classes, self.q
+
+        def solve(g: FloatArray) -> FloatArray:
+            v = np.zeros((k, q))
+            v[:-1] = factor(g[:-1].ravel()).reshape(k - 1, q)
+            return v
+
+        return solve
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """V, the weights a (m, K) and the pairs (m, K) that carry weight: on the others V is positive."""
+
+    direction: FloatArray
+    weights: FloatArray
+    flat: np.ndarray
+
+
+def rival_mask(y: np.ndarray, n_classes: int) -> np.ndarray:
+    """(m, K), true except at each row's own class."""
+    mask = np.ones((len(y), n_classes), dtype=bool)
+    mask[np.arange(len(y)), y] = False
+    return mask
+
+
+def alternative(cone: Cone) -> Alternative:
+    """Follow the path to its end, or until every margin is clearly positive."""
+    mask = cone.mask
+    count = int(mask.sum())
+    v = np.zeros((cone.n_classes, cone.q))
+    reached = np.zeros(mask.shape)  # A V
+    s, a = np.ones(mask.shape), mask.astype(float)
+    if not cone.z.any():  # nothing to choose: every pair is flat
+        return Alternative(v, a, mask)
+    stalled = 0
+    for _ in range(MAX_STEPS):
+        mu = float(np.sum(a * s)) / count
+        least = float(reached.min(where=mask, initial=np.inf))
+        if least > CLEAR * float(np.linalg.norm(v)):
+            return Alternative(v, np.zeros(mask.shape), np.zeros(mask.shape, dtype=bool))
+        if mu < END or stalled > 3:
+            break
+        dv, moved, ds, da = _step(cone, reached, s, a, mu)
+        length = BACK_OFF * min(_reach(s, ds), _reach(a, da))
+        stalled = stalled + 1 if length < 0.05 else 0
+        v, reached = v + length * dv, reached + length * moved
+        s, a = s + length * ds, a + length * da
+    return Alternative(v, a, mask & (a > s))
+
+
+def _step(
+    cone: Cone, reached: FloatArray, s: FloatArray, a: FloatArray, mu: float
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Mehrotra's predictor and corrector: (dV, A dV, ds, da).
+
+    With γ = 0 for the predictor:  A dV − ds = −(1−γ)(AV − s),  Aᵀda = −(1−γ)Aᵀa,  s da + a ds = γμ − sa − bend.
+    """
+    mask = cone.mask
+    short, pulled = (reached - s) * mask, cone.pull(a)
+    solve = cone.solve(np.divide(a, s, out=np.zeros_like(a), where=mask))
+
+    def direction(
+        gamma: float, bend: FloatArray | float
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        target = gamma * mu - a * s - bend
+        toward = (gamma - 1.0) * short
+        dv = solve(cone.pull((target + a * toward) / s * mask) + (1.0 - gamma) * pulled)
+        moved = cone.margins(dv)
+        ds = moved - toward
+        return dv, moved, ds, (target - a * ds) / s * mask
+
+    _, _, ds, da = direction(0.0, 0.0)
+    reach = min(_reach(s, ds), _reach(a, da))
+    gamma = max((1.0 - reach) ** 3 if reach > 0.1 else 1.0 - reach, 1e-6)
+    return direction(gamma, ds * da)
+
+
+def _reach(x: FloatArray, dx: FloatArray) -> float:
+    """The largest step ≤ 1 that keeps x ≥ 0."""
+    negative = dx < 0
+    return min(1.0, float(np.min(x[negative] / -dx[negative], initial=1.0)))
+
+
+def _cholesky(matrix: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """Solve with a symmetric matrix scaled to a unit diagonal; as little as needed is added to it."""
+    from scipy.linalg import lapack
+
+    diagonal = np.diag(matrix)
+    scale = np.where(diagonal > 0, 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 0.0)
+    scaled = scale[:, None] * matrix * scale
+    added = 1e-15
+    while True:
+        regular = scaled.copy()
+        regular[np.diag_indices(len(scaled))] += added + (diagonal <= 0)
+        factor, info = lapack.dpotrf(regular.T, lower=1, clean=0, overwrite_a=1)
+        if info == 0:
+            return lambda g: scale * lapack.dpotrs(factor, scale * g, lower=1)[0]
+        added *= 100.0
