@@ -115,9 +115,13 @@ def no_estimate(console: Console) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SeparationWarning)
         model = LogisticRegression(C=np.inf).fit(X, survived)
-    console.print("\n[bold]Data on which no estimate exists[/] (everyone treated survived; columns: age, dose, treated)")
+    console.print(
+        "\n[bold]Data on which no estimate exists[/] (everyone treated survived; columns: age, dose, treated)"
+    )
     console.print(str(model.verdict_), highlight=False)
-    console.print(f"  coef_ = {np.array2string(model.coef_[0], precision=4)}   (age and dose keep their estimates)")
+    console.print(
+        f"  coef_ = {np.array2string(model.coef_[0], precision=4)}   (age and dose keep their estimates)"
+    )
 
 
 def main() -> None:
@@ -126,14 +130,27 @@ def main() -> None:
         console = Console(width=120)
     sets = data_sets()
     table = Table(title="Logistic regression, default settings, C = 1, raw columns, best of 3")
-    for name in ("data", "rows × columns", "classes", "scikit-learn", "separatrix", "faster", "excess", "verdict"):
+    for name in (
+        "data",
+        "rows × columns",
+        "classes",
+        "scikit-learn",
+        "separatrix",
+        "faster",
+        "excess",
+        "verdict",
+    ):
         table.add_column(name, justify="left" if name in ("data", "verdict") else "right", no_wrap=True)
     rows, models = [], {}
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=not console.is_terminal) as progress:
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task("fitting", total=6 * len(sets))
         for name, X, y in sets:
             progress.update(task, description=f"fitting {name} ({X.shape[0]:,} × {X.shape[1]})")
+            if not console.is_terminal:
+                console.print(
+                    f"fitting {name} ({X.shape[0]:,} × {X.shape[1]}), scikit-learn and separatrix in turn …"
+                )
             peer, ours, theirs, mine = race(X, y, lambda: progress.advance(task))
             excess = objective(peer, X, y) - objective(ours, X, y)
             rows.append((name, theirs, mine))
