@@ -63,7 +63,8 @@ def verdict_of(model: Any, problem: Problem, fit: LinearFit, proof: Separability
     """The verdict of a fit whose classes are not separated (or that has a penalty)."""
     outcome, objective = fit.outcome, fit.objective
     value, gap, unique = outcome.value, outcome.gap, outcome.unique
-    rounding = score_rounding(problem, fit) ** 2
+    score_error = score_rounding(problem, fit)
+    rounding = score_error**2
     target = max(SOLVERS[fit.solver].goal(float(model.tol)), 1e-13) * abs(value) + 2 * rounding
     if not np.isfinite(gap) or (gap > target and outcome.stopped_by not in STOPPED_EARLY):
         # the solver's own bound is not the best one: curvature may prove more
@@ -90,7 +91,7 @@ def verdict_of(model: Any, problem: Problem, fit: LinearFit, proof: Separability
         fit.sweeps,
         fit.seconds,
         stopped,
-        tuple(_findings(model, problem, fit, proof)),
+        tuple(_findings(model, problem, fit, proof, score_error)),
         separation=proof,
     )
 
@@ -137,7 +138,9 @@ def score_rounding(problem: Problem, fit: LinearFit) -> float:
     return float(EPS * np.max(np.abs(np.atleast_2d(fit.coef)) @ spread))
 
 
-def _findings(model: Any, problem: Problem, fit: LinearFit, proof: Separability | None) -> list[str]:
+def _findings(
+    model: Any, problem: Problem, fit: LinearFit, proof: Separability | None, score_error: float
+) -> list[str]:
     findings = []
     if proof is not None:
         findings.append(proof.sentence())
@@ -153,10 +156,9 @@ def _findings(model: Any, problem: Problem, fit: LinearFit, proof: Separability 
     constant = np.flatnonzero(problem.moments.constant)
     if problem.fit_intercept and len(constant):
         findings.append(f"constant: {_listed(model, constant)}, weight 0: the intercept says the same")
-    rounding = score_rounding(problem, fit)
-    if rounding > 1e-9:
+    if score_error > 1e-9:
         findings.append(
-            f"precision: columns nearly cancel each other, so that scores are good to about {rounding:.0e}; "
+            f"precision: columns nearly cancel each other, so that scores are good to about {score_error:.0e}; "
             "differences of such columns would say the same in better numbers"
         )
     return findings

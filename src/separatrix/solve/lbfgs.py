@@ -21,7 +21,7 @@ from separatrix.data.objective import Evaluation
 from separatrix.solve.outcome import Account, Outcome
 from separatrix.verdict.gaps import ROUNDING, FenchelBound
 
-LONG = 1 << 18  # parameters beyond which pairs are kept in single precision
+LONG = 1 << 16  # parameters beyond which pairs are kept in single precision
 
 
 def lbfgs(
@@ -131,7 +131,8 @@ def _line_search(
     slope = float(np.vdot(at.gradient, direction))
     if slope >= 0:
         return None
-    low, high, alpha = 0.0, np.inf, 1.0
+    low, high = 0.0, np.inf
+    alpha = min(1.0, 1.0 / float(np.linalg.norm(at.gradient))) if first else 1.0
     slack = 2 * EPS * abs(at.value)
     for _ in range(30):
         trial = theta + alpha * direction

@@ -156,7 +156,7 @@ def _sampled_start(account: Account, theta: FloatArray) -> FloatArray:
     """A few damped steps on every 16th tile, then every 4th; the answer only starts the real fit."""
     objective = account.objective
     size = int(np.prod(objective.shape))
-    for stride in (16, 4):
+    for stride in (64, 16, 4):
         if objective.rows.lazy or objective.rows.n < stride * max(SAMPLE_ROWS * size, 4096):
             continue
         rows = objective.rows.n / stride
