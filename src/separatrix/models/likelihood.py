@@ -14,6 +14,7 @@ from separatrix.solve.limits import centred, limit_of_the_rest
 from separatrix.solve.linear import LinearFit, Problem
 from separatrix.solve.outcome import Path
 from separatrix.solve.registry import SOLVERS
+from separatrix.verdict.facial import Undecided
 from separatrix.verdict.gaps import certify
 from separatrix.verdict.separability import Separability, separability_of_rows
 from separatrix.verdict.verdict import Verdict
@@ -22,20 +23,24 @@ STOPPED_EARLY = ("max_iter reached", "interrupted")  # a better bound would not 
 LISTED = 8  # how many columns a finding names before it counts the rest
 
 
-def separation(problem: Problem, fit: LinearFit, names: Any) -> Separability | None:
-    """The exact answer where the fit alone does not prove that an optimum exists."""
+def separation(problem: Problem, fit: LinearFit, names: Any) -> tuple[Separability | None, str]:
+    """The exact answer where the fit alone does not prove that an optimum exists; or why there is none."""
     outcome = fit.outcome
     proven = np.isfinite(outcome.gap) and not outcome.runaway
     if problem.ridge > 0 or proven or outcome.stopped_by == "interrupted":
-        return None
+        return None, ""
     codes = (problem.rows.y > 0).astype(np.intp) if problem.n_classes is None else problem.rows.y
-    return separability_of_rows(
-        problem.rows.with_targets(codes, problem.rows.weight),
-        problem.moments,
-        problem.n_classes or 2,
-        fit_intercept=problem.fit_intercept,
-        names=names,
-    )
+    try:
+        found = separability_of_rows(
+            problem.rows.with_targets(codes, problem.rows.weight),
+            problem.moments,
+            problem.n_classes or 2,
+            fit_intercept=problem.fit_intercept,
+            names=names,
+        )
+    except Undecided as undecided:
+        return None, str(undecided)
+    return found, ""
 
 
 def false_alarm(fit: LinearFit, proof: Separability | None) -> bool:
@@ -59,8 +64,10 @@ def joined(first: LinearFit, then: LinearFit) -> LinearFit:
     )
 
 
-def verdict_of(model: Any, problem: Problem, fit: LinearFit, proof: Separability | None) -> Verdict:
-    """The verdict of a fit whose classes are not separated (or that has a penalty)."""
+def verdict_of(
+    model: Any, problem: Problem, fit: LinearFit, proof: Separability | None, undecided: str = ""
+) -> Verdict:
+    """The verdict of a fit whose classes are not separated (or that has a penalty, or where that is not known)."""
     outcome, objective = fit.outcome, fit.objective
     value, gap, unique = outcome.value, outcome.gap, outcome.unique
     score_error = score_rounding(problem, fit)
@@ -91,7 +98,7 @@ def verdict_of(model: Any, problem: Problem, fit: LinearFit, proof: Separability
         fit.sweeps,
         fit.seconds,
         stopped,
-        tuple(_findings(model, problem, fit, proof, score_error)),
+        (*([undecided] if undecided else []), *_findings(model, problem, fit, proof, score_error)),
         separation=proof,
     )
 

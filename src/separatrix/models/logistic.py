@@ -151,7 +151,7 @@ class LogisticRegression(LinearClassifier):
             }
             start = start if start is not None and self._fits(start, problem) else None
             fit = minimise(problem, solver, max_iter=self.max_iter, start=start, **options)
-            proof = separation(problem, fit, getattr(self, "feature_names_in_", None))
+            proof, undecided = separation(problem, fit, getattr(self, "feature_names_in_", None))
             if false_alarm(fit, proof) and fit.outcome.iterations < self.max_iter:
                 left = self.max_iter - fit.outcome.iterations
                 more = minimise(
@@ -160,7 +160,7 @@ class LogisticRegression(LinearClassifier):
                 fit = joined(fit, more)
             self._set_rule(fit)
             if proof is None or proof.kind == "overlap":
-                verdict = verdict_of(self, problem, fit, proof)
+                verdict = verdict_of(self, problem, fit, proof, undecided)
             else:
                 verdict, self.rule_, self.coef_, self.intercept_ = no_optimum(self, problem, fit, proof)
             self.verdict_ = replace(verdict, seconds=time.perf_counter() - began)

@@ -8,142 +8,31 @@
        singular directions of their own rows, where a gap of 1e-12 is as large as any other; if it fails, the
        face gets an alternative of its own, and the two directions are added.
 
-Coordinates are the singular directions of the sample's standardised columns (`Axes`), so a column's unit,
-origin or repetition changes nothing. Cost: step 1 is `tucker`'s with m ≈ 20 D rows, step 2 O(npq) a round.
+Coordinates are the singular directions of the rows in question (`axes`). Cost: step 1 is `tucker`'s with m ≈ 20 D
+rows, step 2 O(npK) a round and O(pq) for each row it does not settle.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.core.statistics import Moments
-from separatrix.verdict.tucker import Cone, alternative, rival_mask
+from separatrix.verdict.axes import FLAT, Axes, Table, upper
+from separatrix.verdict.tucker import Cone, alternative, magnified, rival_mask
 
-FLAT = 1e-9  # a margin this small against ‖z‖‖V‖ may be zero
 SURE = 1e-12  # on rows whose alternative is known: rounding is far below
+NEARLY = 1e-14  # a margin below −this is not zero but small
 DIRECT = 1e7  # pairs × (q² + 100) up to which all rows are taken at once
 SAMPLE = 20  # rows for each unknown
+MAX_SAMPLES = 12  # grown samples before all rows are taken
 MAX_FACES = 12
-TILE_CELLS = 1 << 18
 HIDDEN = (
     "the gap between the classes is as small as the rounding of the cells; subtract a constant from columns "
     "far from zero, or drop rows that nearly coincide"
 )
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows in memory, X dense or CSR, and their class codes."""
-
-    X: Any
-    y: np.ndarray
-    n_classes: int
-    fit_intercept: bool
-
-    @property
-    def n(self) -> int:
-        return int(self.X.shape[0])
-
-    @property
-    def p(self) -> int:
-        return int(self.X.shape[1])
-
-    def cells(self, pick: np.ndarray | slice) -> FloatArray:
-        cells = self.X[pick]
-        return np.asarray(cells if isinstance(cells, np.ndarray) else cells.toarray(), dtype=np.float64)
-
-    def slices(self) -> list[slice]:
-        size = max(64, TILE_CELLS // max(self.p, 1))
-        return [slice(a, min(a + size, self.n)) for a in range(0, self.n, size)]
-
-    def sorted(self, pick: np.ndarray) -> np.ndarray:
-        """The picked rows, class by class."""
-        return pick[np.argsort(self.y[pick], kind="stable")]
-
-
-@dataclass(frozen=True)
-class Axes:
-    """z = ((x − centre) · scale) B, then a one for the intercept; B = V Σ⁻¹ along the rows' singular directions."""
-
-    centre: FloatArray
-    scale: FloatArray
-    basis: FloatArray
-    back: FloatArray  # Σ Vᵀ: B's inverse on the span of the rows
-    fit_intercept: bool
-
-    @classmethod
-    def of(cls, cells: FloatArray, fit_intercept: bool) -> Axes:
-        """Axes of the given rows; directions that vanish to the rounding of the cells are left out."""
-        m, p = cells.shape
-        moments = Moments.of(cells)
-        mean, variance = moments.mean, moments.variance
-        live = ~moments.constant if fit_intercept else variance + mean**2 > 0
-        spread = np.sqrt(variance if fit_intercept else variance + mean**2)
-        scale = np.divide(1.0, spread, out=np.zeros(p), where=live)
-        centre = mean if fit_intercept else np.zeros(p)
-        z = (cells - centre) * scale
-        values, vectors = _singular(z)
-        # a cell is stored to EPS·|mean|: a direction thinner than that is made of rounding
-        noise = 8.0 * EPS * max(float(p), float(np.max(np.abs(mean) * scale, initial=0.0)))
-        keep = values > noise * max(float(values.max(initial=0.0)), 1e-300)
-        values, vectors = values[keep] / np.sqrt(m), vectors[keep]
-        return cls(centre, scale, vectors.T / values, vectors * values[:, None], fit_intercept)
-
-    @property
-    def q(self) -> int:
-        return int(self.basis.shape[1]) + int(self.fit_intercept)
-
-    def rows(self, cells: FloatArray) -> FloatArray:
-        z = np.ones((len(cells), self.q))
-        z[:, : self.basis.shape[1]] = ((cells - self.centre) * self.scale) @ self.basis
-        return z
-
-    def clear(self, cells: FloatArray, y: np.ndarray, v: FloatArray) -> np.ndarray:
-        """Rows all of whose margins exceed FLAT ‖z‖‖V‖ for sure, without their z."""
-        t = (cells - self.centre) * self.scale
-        inner = v[:, : self.basis.shape[1]]
-        scores = t @ (self.basis @ inner.T) + (v[:, -1] if self.fit_intercept else 0.0)
-        margins = scores[np.arange(len(y)), y][:, None] - scores
-        margins[np.arange(len(y)), y] = np.inf
-        stretch = 1.0 / float(np.linalg.norm(self.back, axis=1).min(initial=np.inf))  # the length of B
-        length = 1.0 + stretch * np.linalg.norm(t, axis=1)
-        return np.asarray(margins.min(axis=1) > FLAT * float(np.linalg.norm(v)) * length)
-
-    def to_user(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(K, p) and (K,) in the user's units of a direction (K, q)."""
-        w = v[:, : self.basis.shape[1]] @ self.basis.T * self.scale
-        b = v[:, -1] - w @ self.centre if self.fit_intercept else np.zeros(len(v))
-        return w, b
-
-    def from_user(self, w: FloatArray, b: FloatArray) -> FloatArray:
-        """The direction (K, q) of weights in the user's units, as far as these rows can see it."""
-        t = np.divide(w, self.scale, out=np.zeros_like(w), where=self.scale > 0) @ self.back.T
-        return np.column_stack([t, b + w @ self.centre]) if self.fit_intercept else t
-
-
-def _singular(z: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Singular values of z (m, p) and its right vectors, in rows."""
-    m, p = z.shape
-    if m > 2 * p:
-        squares, vectors = np.linalg.eigh(z.T @ z)
-        if p and squares[0] > 1e-8 * squares[-1]:  # squared, the condition is still held: half the time
-            return np.sqrt(squares), vectors.T
-    if m > p:
-        _, values, vectors = np.linalg.svd(_upper(z), full_matrices=False)
-        return values, vectors
-    turn, r = np.linalg.qr(z.T)  # the span of the rows first: the rest is m by m
-    _, values, vectors = np.linalg.svd(r.T, full_matrices=False)
-    return values, vectors @ turn.T
-
-
-def _upper(z: FloatArray) -> FloatArray:
-    """R of z = QR."""
-    r: Any = np.linalg.qr(z, mode="r")
-    return np.asarray(r)
 
 
 @dataclass(frozen=True)
@@ -185,6 +74,7 @@ class Undecided(ArithmeticError):
 def decide(table: Table, moments: Moments) -> Decision:
     """Complete, quasi or overlap; raises Undecided where rounding hides the answer."""
     pick = table.sorted(_first_rows(table))
+    samples = 1
     while True:
         face = settle(table, pick)
         if face.direction is None:
@@ -197,7 +87,9 @@ def decide(table: Table, moments: Moments) -> Decision:
             if len(missing) == 0:
                 return Decision(*face.axes.to_user(face.direction), flat, pick, face.weights, face)
         grown = np.union1d(pick, missing[: max(len(pick), 256)])
-        pick = table.sorted(grown if 2 * len(grown) < table.n else np.arange(table.n))
+        samples += 1
+        enough = 2 * len(grown) >= table.n or samples > MAX_SAMPLES
+        pick = table.sorted(np.arange(table.n) if enough else grown)
 
 
 def effort(table: Table) -> float:
@@ -223,6 +115,11 @@ def _settled(
     v, flat = _cleared(cone, found.direction, found.flat)
     if not flat.any():
         return v, flat, None
+    if v is not None and float(cone.margins(v)[flat].min()) < -NEARLY:
+        found = magnified(cone, v)
+        v, flat = _cleared(cone, found.direction, found.flat)
+        if not flat.any():
+            return v, flat, None
     rows: np.ndarray = np.asarray(flat.any(axis=1))
     if rows.all():
         own, inside = axes, replace(cone, mask=flat)
@@ -253,10 +150,11 @@ def _cleared(cone: Cone, v: FloatArray, flat: np.ndarray) -> tuple[FloatArray | 
     if not (cone.mask & ~flat).any():
         return None, flat
     if flat.any():
-        solve = cone.solve(flat.astype(float), ridge=1e-11)
+        solve = cone.solver(flat.astype(float), ridge=1e-11)
         for _ in range(4):
-            v = v - solve(cone.pull(cone.margins(v) * flat))
+            v = v - solve(cone.margins(v) * flat)
     v = v / np.linalg.norm(v)
+    v[np.abs(v) < 1e-25] = 0.0
     flat = flat | (cone.mask & (cone.margins(v) <= SURE))
     return (v if (cone.mask & ~flat).any() else None), flat
 
@@ -270,12 +168,12 @@ def balanced(cone: Cone, a: FloatArray) -> FloatArray | None:
         signed[np.arange(len(a)), cone.y] = a.sum(axis=1)
         if np.abs(pulled).max(initial=0.0) <= 8 * EPS * float((signed.T @ np.abs(cone.z)).max(initial=0.0)):
             break
-        delta = a**2 * cone.margins(cone.solve(a**2)(pulled))
+        delta = a**2 * cone.margins(cone.solver(a**2, careful=cone.small)(a))
         if not (np.abs(delta) <= 0.5 * a)[cone.mask].all():
             return None
         a = a - delta
     size = float((signed.T @ np.abs(cone.z)).max(initial=0.0))
-    least = 1e-12 * float(a.max(initial=0.0))  # a weight below rounding proves nothing of its pair
+    least = 1e-14 * float(a.max(initial=0.0))  # a weight below rounding proves nothing of its pair
     if np.abs(cone.pull(a)).max(initial=0.0) > 1e-12 * size or not (a > least)[cone.mask].all():
         return None
     return a
@@ -346,7 +244,7 @@ def flat_bases(table: Table, face: Face) -> dict[tuple[int, int], FloatArray]:
         for k in range(j + 1, table.n_classes):
             between = z[((y == j) & face.flat[:, k]) | ((y == k) & face.flat[:, j])]
             if len(between):
-                _, values, vectors = np.linalg.svd(_upper(between), full_matrices=False)
+                _, values, vectors = np.linalg.svd(upper(between), full_matrices=False)
                 bases[j, k] = vectors[values > 1e-10 * values[0]]
     return bases
 
@@ -385,7 +283,7 @@ def _outside_span(table: Table, moments: Moments, face: Face) -> np.ndarray:
         z = (table.cells(pick) - centre) * scale
         return np.column_stack([z, np.ones(len(z))]) if table.fit_intercept else z
 
-    _, values, vectors = np.linalg.svd(_upper(standard(face.pick)), full_matrices=False)
+    _, values, vectors = np.linalg.svd(upper(standard(face.pick)), full_matrices=False)
     basis = vectors[values > 1e-11 * values[0]]
     outside = np.zeros(table.n)
     for part in table.slices():

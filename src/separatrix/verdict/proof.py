@@ -24,7 +24,6 @@ import numpy as np
 from separatrix.core.numerics import EPS, FloatArray
 
 DENSE_FLOPS = 4e9  # singular values of diag(a)A itself up to this cost, of its Gram matrix beyond
-RANK = 1e-11
 MAX_EXACT = 200_000  # cells multiplied in rational numbers
 
 
@@ -75,13 +74,14 @@ def check_direction(
     if strict:
         doubt = rival & (m <= error)
         return bool((m > -error)[rival].all()) and _positive_exactly(X, codes, direction, intercept, doubt)
-    return bool((m >= -2 * error)[rival].all() and (m > 4 * error)[rival].any())
+    nearly = 2 * error.max(axis=1, keepdims=True)  # what rounding D itself would change in this row
+    return bool((m >= -nearly)[rival].all() and (m > 2 * nearly)[rival].any())
 
 
 def _positive_exactly(
     X: Any, codes: np.ndarray, direction: FloatArray, intercept: FloatArray, doubt: np.ndarray
 ) -> bool:
-    """The margins in doubt, in rational numbers: cells and weights are taken as the exact numbers they are stored as."""
+    """The margins in doubt, in rational numbers: cells and weights are the exact numbers they are stored as."""
     rows, rivals = np.nonzero(doubt)
     if len(rows) * X.shape[1] > MAX_EXACT:
         return False
@@ -143,7 +143,7 @@ def _vanishes(z: FloatArray, codes: np.ndarray, a: FloatArray) -> int | None:
     pairs = int(np.count_nonzero(a))
     if pairs * ((k - 1) * q) ** 2 <= DENSE_FLOPS:
         values, vectors = _singular(z, codes, a)
-        keep = values > RANK * max(float(values.max(initial=0.0)), 1e-300)
+        keep = values > 4 * EPS * np.sqrt(pairs) * max(float(values.max(initial=0.0)), 1e-300)
     else:
         squares, vectors = np.linalg.eigh(_gram(z, codes, a))
         values = np.sqrt(np.maximum(squares, 0.0))
@@ -152,7 +152,7 @@ def _vanishes(z: FloatArray, codes: np.ndarray, a: FloatArray) -> int | None:
         return 0 if np.linalg.norm(r) <= rounding else None
     inside = r[:-1].ravel() @ vectors[:, keep]
     outside = r[:-1].ravel() - vectors[:, keep] @ inside
-    if np.linalg.norm(outside) > 64 * rounding:
+    if np.linalg.norm(outside) > 8 * rounding:
         return None
     # δ/a is at most ‖inside/values‖ long, and rounding adds at most its own size over the least value
     if not np.linalg.norm(inside / values[keep]) + rounding / values[keep].min() <= 0.5:
@@ -212,10 +212,17 @@ class _Axes:
         self.standard = self._standard(cells)
 
     def turned(self) -> FloatArray:
+        """The rows along their singular directions, each as long as any other."""
+        m, q = self.standard.shape
+        if m > 4 * q > 400:  # where the Gram matrix holds them it takes a fraction of the time
+            squares, columns = np.linalg.eigh(self.standard.T @ self.standard)
+            if squares[0] > 1e-8 * squares[-1]:
+                self.vectors = columns.T
+                return self.standard @ (columns * np.sqrt(m / squares))
         u, values, vectors = np.linalg.svd(self.standard, full_matrices=False)
         keep = values > self.noise * max(float(values.max(initial=0.0)), 1e-300)
         self.vectors = vectors[keep]
-        return u[:, keep] * np.sqrt(len(u))
+        return u[:, keep] * np.sqrt(m)
 
     def _cells(self, rows: Any) -> FloatArray:
         dense = rows if self.columns is None else rows[:, self.columns].toarray()
@@ -239,6 +246,8 @@ class _Axes:
             still = np.abs(cells - self.centre)[:, ~self.live]
             if (still > 64 * EPS * np.abs(self.centre[~self.live])).any():
                 return False
+            if len(self.vectors) == self.standard.shape[1]:
+                continue
             z = self._standard(cells)
             left = np.linalg.norm(z - (z @ self.vectors.T) @ self.vectors, axis=1)
             if (left > max(1e-9, 16 * self.noise) * np.linalg.norm(z, axis=1)).any():

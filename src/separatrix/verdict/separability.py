@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,14 +21,14 @@ from separatrix.core.statistics import Moments
 from separatrix.data.engine import one_blas_thread
 from separatrix.data.rows import Rows
 from separatrix.verdict import proof
-from separatrix.verdict.facial import HIDDEN, Decision, Table, Undecided, decide, effort, flat_bases
+from separatrix.verdict.axes import Table
+from separatrix.verdict.facial import HIDDEN, Decision, Undecided, decide, effort, flat_bases
 from separatrix.verdict.sparsest import sparsest_direction
-from separatrix.verdict.wide import WIDE, first_order
+from separatrix.verdict.wide import first_order
 
-KINDS = {"complete": "separated", "quasi": "quasi-separated", "overlap": "overlapping"}
-MAX_EFFORT = 6e10  # multiplications of a step of the exact answer: a second or two
-MAX_COLUMNS = 6000
-THREADED = 1000  # unknowns from which BLAS may use all its threads
+QUICK = 4e9  # multiplications of a step of the exact answer that take a tenth of a second
+MAX_EFFORT = 6e10  # and a few seconds
+RECHECKED = 500_000  # cells up to which the proof of overlap is checked in full before it is given
 LIMIT_SCORE = 40.0  # a score this large is a probability of one to rounding
 
 
@@ -45,7 +44,8 @@ class Separability:
     margins : (n,), the smallest margin of each row under the direction; None for overlap
     weights : (n,) or (n, K), convex weights whose signed combination of the rows vanishes; None when complete
     residual : how far from zero that combination is, relative to its terms
-    columns : names (or indices) of columns whose coefficients run to infinity
+    columns : names (or indices) of the columns that bring the separation about (the fewest found): their
+        coefficients run to infinity
     n_rows : rows the claim is about
 
     Examples
@@ -159,8 +159,14 @@ def separability(X: Any, y: Any, sample_weight: Any = None, *, fit_intercept: bo
     """Whether the classes are separated by a hyperplane: complete, quasi or overlap, with the proof.
 
     Two or more classes; rows of weight zero are absent, other weights do not matter. X may be dense or sparse
-    or a frame; it is taken in memory. Overlapping data usually cost a likelihood fit on a few hundred rows;
-    separated data a linear program on the rows that matter.
+    or a frame; it is taken in memory. Overlap usually shows itself on a few hundred rows, in less time than a
+    fit; separation takes some more, most of it to find the fewest columns that bring it about.
+
+    The answer is exact: it comes with its proof, and :meth:`Separability.check` verifies that proof from the data
+    alone. Cells are taken as stored: rows that differ by less than rounding, relative to how far their columns lie
+    from zero, count as equal. Where that hides the answer, or the table is too large for it (more than some 2,000
+    columns times classes, unless a separating direction shows itself, as in wide and sparse data it does), an
+    ``ArithmeticError`` says so.
 
     Parameters
     ----------
@@ -190,7 +196,9 @@ def separability(X: Any, y: Any, sample_weight: Any = None, *, fit_intercept: bo
     else:
         X_kept = X
     if len(classes) < 2:
-        raise ValueError(f"the data contain only one class, {classes[0]!r}: separability is between classes")
+        raise ValueError(
+            f"the data contain only one class, {classes.tolist()[0]!r}: separability is between classes"
+        )
     rows = Rows.of(X_kept, codes)
     moments = rows.moments()
     refuse_nonfinite(door, rows, moments)
@@ -222,10 +230,7 @@ def separability_of_rows(
         )
         return _spread(answer, keep, rows.n)
     classes = classes or tuple(range(n_classes))
-    few = (n_classes - 1) * min(rows.n, rows.p) < THREADED
-    with (
-        one_blas_thread() if few else nullcontext()
-    ):  # for small products a second thread costs more than it brings
+    with one_blas_thread():  # many small products: a second thread costs more than it brings
         return _answer(Table(rows.source, rows.y, n_classes, fit_intercept), rows, moments, names, classes)
 
 
@@ -254,12 +259,13 @@ def _answer(table: Table, rows: Rows, moments: Moments, names: Any, classes: tup
 
 def _decided(table: Table, rows: Rows, moments: Moments) -> Decision:
     """Exactly where the program is small enough, else by a direction that first-order steps may find."""
-    if (table.n_classes - 1) * min(table.n, table.p) <= WIDE:
+    exact = effort(table) <= MAX_EFFORT
+    if effort(table) <= QUICK or (exact and table.n >= 3 * table.p):
         return decide(table, moments)
     found = first_order(table, rows, moments)
     if found is not None:
         return found
-    if effort(table) <= MAX_EFFORT and min(table.n, table.p) <= MAX_COLUMNS:
+    if exact:
         return decide(table, moments)
     raise Undecided(
         f"separability: {table.n} rows, {table.p} columns and {table.n_classes} classes are too many for the exact "
@@ -272,8 +278,14 @@ def _direction(table: Table, moments: Moments, found: Decision) -> tuple[FloatAr
     assert found.coef is not None
     strict = found.kind == "complete"
     for direction in (sparsest_direction(table, moments, found), (found.coef, found.intercept)):
-        if direction is not None and proof.check_direction(table.X, table.y, *direction, strict=strict):
-            return direction
+        if direction is None:
+            continue
+        coef, b = direction
+        terms = np.abs(coef) @ (np.abs(moments.mean) + np.sqrt(moments.variance))
+        snapped = np.where(np.abs(b - b[0]) <= 1e-13 * terms.max(), 0.0, b - b[0])  # rounding of a zero
+        for intercept in (snapped, b):
+            if proof.check_direction(table.X, table.y, coef, intercept, strict=strict):
+                return coef, intercept
     raise Undecided(f"separability: {HIDDEN}")
 
 
@@ -283,7 +295,10 @@ def _weights(table: Table, found: Decision) -> tuple[FloatArray | None, float | 
         return None, None
     spread = np.zeros((table.n, table.n_classes))
     spread[found.pick] = found.weights / found.weights.sum()
-    if not proof.check_weights(table.X, table.y, spread, fit_intercept=table.fit_intercept, spanning=False):
+    spanning = found.coef is None and table.n * table.p <= RECHECKED
+    if not proof.check_weights(
+        table.X, table.y, spread, fit_intercept=table.fit_intercept, spanning=spanning
+    ):
         raise Undecided(f"separability: {HIDDEN}")
     residual = proof.combination(table.X, table.y, spread, fit_intercept=table.fit_intercept)
     return (spread.sum(axis=1) if table.n_classes == 2 else spread), residual

@@ -4,8 +4,9 @@
 
 by HiGHS, on the pairs that matter; the costs c start at one and grow where a weight is small (Candès, Wakin and
 Boyd 2008). A single leaking column is found before by looking at each column's ranges: it then stands alone,
-whatever the other columns are. Wide tables are cut first to the columns of largest weight that still separate.
-Cost: a linear program of a few hundred pairs, grown by those it breaks; given up (None) where it would be large.
+whatever the other columns are. At the end the columns of largest weight are tried alone, 1, 2, 4, … of them; for
+wide tables that is all there is. Cost: a linear program of a few hundred pairs, grown by those it breaks, and a few
+decisions on few columns; given up (None) where the program would be large.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
-from separatrix.verdict.facial import Decision, Table, decide, flat_bases
+from separatrix.verdict.axes import Table
+from separatrix.verdict.facial import Decision, decide, flat_bases
 from separatrix.verdict.tucker import rival_mask
 
 MAX_VARIABLES = 4000
@@ -25,7 +27,7 @@ LARGE, MANY = 40_000, 40
 MAX_PIVOTS = 4000
 ROUNDS = 12
 FIRST_PAIRS = 400
-SCREENS = (8, 32, 128, 512)
+MAX_HEAVIEST = 512
 FAR = 10.0  # |mean| / spread beyond which a column is centred; the others keep their zeros
 
 Direction = tuple[FloatArray, FloatArray]  # (K, p) and (K,) in the user's units
@@ -40,22 +42,24 @@ def sparsest_direction(table: Table, moments: Moments, found: Decision) -> Direc
     if found.face is None:
         return None
     heads = 1 if table.n_classes == 2 else table.n_classes
-    if 2 * table.p * heads <= MAX_VARIABLES:
-        return _least(table, moments, found)
-    return _screened(table, moments, found)
+    small = 2 * table.p * heads <= MAX_VARIABLES
+    direction = _least(table, moments, found) if small else None
+    if direction is None and small:
+        return None
+    w = found.coef if direction is None else direction[0]
+    return _heaviest(table, moments, found, w) or direction
 
 
-def _screened(table: Table, moments: Moments, found: Decision) -> Direction | None:
-    """A direction in the columns of largest weight, as few of them (by doubling twice) as separate the same pairs."""
-    w = found.coef
-    assert w is not None
-    order = np.argsort(-np.abs(w - w.mean(axis=0)).max(axis=0) * np.sqrt(moments.variance), kind="stable")
-    for size in SCREENS:
-        if size > table.p // 2:
-            return None
-        direction = _on_columns(table, found, np.sort(order[:size]))
+def _heaviest(table: Table, moments: Moments, found: Decision, w: Any) -> Direction | None:
+    """A direction in the columns of largest weight, as few of them (by doubling) as separate the same pairs."""
+    size = np.abs(w - w.mean(axis=0)).max(axis=0) * np.sqrt(moments.variance)
+    order = np.argsort(-size, kind="stable")
+    count = 1
+    while count <= min(MAX_HEAVIEST, int(np.count_nonzero(size)) // 2):
+        direction = _on_columns(table, found, np.sort(order[:count]))
         if direction is not None:
             return direction
+        count *= 2
     return None
 
 
@@ -141,9 +145,8 @@ class _Program:
 
     def __init__(self, table: Table, moments: Moments):
         self.table = table
-        self.heads = (
-            1 if table.n_classes == 2 else table.n_classes
-        )  # two classes: one vector and its negative
+        # two classes: one vector, the other is its negative
+        self.heads = 1 if table.n_classes == 2 else table.n_classes
         spread = np.sqrt(moments.variance if table.fit_intercept else moments.variance + moments.mean**2)
         live = ~moments.constant if table.fit_intercept else spread > 0
         self.scale = np.divide(1.0, spread, out=np.zeros(table.p), where=live)

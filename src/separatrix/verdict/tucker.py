@@ -27,7 +27,11 @@ from separatrix.core.numerics import FloatArray
 MAX_STEPS = 80
 CLEAR = 1e-8  # a margin above this share of |V| needs no further step
 END = 1e-14
+SMALL = 3e8  # pairs × D² up to which steps may be taken the careful way
 BACK_OFF = 0.99
+
+
+Solver = Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -85,19 +89,51 @@ class Cone:
                 total[r, :, j] -= g
         return total[: k - 1, :, : k - 1].reshape((k - 1) * q, (k - 1) * q)
 
-    def solve(self, w: FloatArray, ridge: float = 0.0) -> Callable[[FloatArray], FloatArray]:
-        """g (K, q) ↦ V with Aᵀ diag(w) A V = g; a ridge, against the largest entry, keeps V short where w is zero."""
+    @property
+    def small(self) -> bool:
+        """Whether the careful way, by a dense A, costs next to nothing."""
+        return int(self.mask.sum()) * ((self.n_classes - 1) * self.q) ** 2 <= SMALL
+
+    def solver(self, w: FloatArray, *, careful: bool = False, ridge: float = 0.0) -> Solver:
+        """h (m, K) ↦ V with Aᵀ diag(w) A V = Aᵀh; a ridge, against the largest entry, keeps V short.
+
+        ``careful`` takes an orthogonal factor of diag(√w)A, heavy rows first, which holds weights of any range;
+        the Gram matrix squares them.
+        """
+        if careful:
+            return self._careful(w)
         gram = self.gram(w)
         gram[np.diag_indices(len(gram))] += ridge * gram.max(initial=0.0)
         factor = _cholesky(gram)
-        k, q = self.n_classes, self.q
 
-        def solve(g: FloatArray) -> FloatArray:
-            v = np.zeros((k, q))
-            v[:-1] = factor(g[:-1].ravel()).reshape(k - 1, q)
-            return v
+        def solve(h: FloatArray) -> FloatArray:
+            return self._with_reference(factor(self.pull(h)[:-1].ravel()))
 
         return solve
+
+    def _careful(self, w: FloatArray) -> Solver:
+        from scipy.linalg import qr, solve_triangular
+
+        rows, rivals = np.nonzero(w)
+        order = np.argsort(-w[rows, rivals], kind="stable")
+        rows, rivals = rows[order], rivals[order]
+        root = np.sqrt(w[rows, rivals])
+        turn = np.eye(self.n_classes)[self.y[rows]] - np.eye(self.n_classes)[rivals]
+        a = (turn[:, :-1, None] * self.z[rows][:, None, :]).reshape(len(rows), -1)
+        q, r, pivot = qr(root[:, None] * a, mode="economic", pivoting=True)
+        size = np.abs(np.diag(r))
+        rank = int(np.count_nonzero(size > 1e-15 * size.max(initial=0.0)))
+
+        def solve(h: FloatArray) -> FloatArray:
+            x = np.zeros(a.shape[1])
+            along = q[:, :rank].T @ (h[rows, rivals] / root)
+            x[pivot[:rank]] = solve_triangular(r[:rank, :rank], along)
+            return self._with_reference(x)
+
+        return solve
+
+    def _with_reference(self, x: FloatArray) -> FloatArray:
+        return np.vstack([x.reshape(self.n_classes - 1, self.q), np.zeros((1, self.q))])
 
 
 @dataclass(frozen=True)
@@ -136,9 +172,27 @@ def alternative(cone: Cone) -> Alternative:
         dv, moved, ds, da = _step(cone, reached, s, a, mu)
         length = BACK_OFF * min(_reach(s, ds), _reach(a, da))
         stalled = stalled + 1 if length < 0.05 else 0
-        v, reached = v + length * dv, reached + length * moved
-        s, a = s + length * ds, a + length * da
+        new_s, new_a = s + length * ds, a + length * da
+        drift = float(np.sum(new_s + new_a, where=mask)) / count - 1.0 - float(np.sum(new_a * new_s)) / count
+        if not abs(drift) < 0.03:
+            break  # off the path, where the sum is N(1 + μ): the rest would be rounding
+        v, reached, s, a = v + length * dv, reached + length * moved, new_s, new_a
     return Alternative(v, a, mask & (a > s))
+
+
+def magnified(cone: Cone, v: FloatArray) -> Alternative:
+    """The alternative again, in coordinates that measure rows by how near V passes them.
+
+    Where classes reach into each other by ε of their spread, V is −ε on the rows that do, and the weights of the
+    others are of size ε: in the old coordinates the two halves would part only when μ < ε².
+    """
+    near = np.where(cone.mask, np.abs(cone.margins(v)), np.inf).min(axis=1) / float(np.linalg.norm(v))
+    _, values, vectors = np.linalg.svd(cone.z / np.maximum(near, 1e-14)[:, None], full_matrices=False)
+    keep = values > 1e-15 * values[0]
+    turn = vectors[keep].T / values[keep]
+    other = Cone.of(cone.z @ turn, cone.y, cone.n_classes, cone.mask)
+    found = alternative(other)
+    return Alternative(found.direction @ turn.T, found.weights / other.length, found.flat)
 
 
 def _step(
@@ -149,15 +203,15 @@ def _step(
     With γ = 0 for the predictor:  A dV − ds = −(1−γ)(AV − s),  Aᵀda = −(1−γ)Aᵀa,  s da + a ds = γμ − sa − bend.
     """
     mask = cone.mask
-    short, pulled = (reached - s) * mask, cone.pull(a)
-    solve = cone.solve(np.divide(a, s, out=np.zeros_like(a), where=mask))
+    short = (reached - s) * mask
+    solve = cone.solver(np.divide(a, s, out=np.zeros_like(a), where=mask))
 
     def direction(
         gamma: float, bend: FloatArray | float
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         target = gamma * mu - a * s - bend
         toward = (gamma - 1.0) * short
-        dv = solve(cone.pull((target + a * toward) / s * mask) + (1.0 - gamma) * pulled)
+        dv = solve((target + a * toward) / s * mask + (1.0 - gamma) * a)
         moved = cone.margins(dv)
         ds = moved - toward
         return dv, moved, ds, (target - a * ds) / s * mask

@@ -21,10 +21,11 @@ from separatrix.data.coordinates import diagonal_coordinates
 from separatrix.data.objective import Objective
 from separatrix.data.rows import Rows
 from separatrix.verdict import proof
-from separatrix.verdict.facial import Decision, Table, Undecided, settle
+from separatrix.verdict.axes import Table
+from separatrix.verdict.facial import Decision, Undecided, settle
 from separatrix.verdict.tucker import rival_mask
 
-WIDE = 1200  # unknowns from which first-order steps come first
+HARD = 600  # unknowns of the exact alternative among the rows of least margin
 STEPS = 240
 LOOK_EVERY = 8
 ROUNDS = 3
@@ -92,7 +93,7 @@ class _Climb:
         X, y = self.table.X, self.table.y
         margins = proof.margins(X, y, coef, b)
         error = proof.margin_error(X, y, coef, b)
-        tied = bool((np.abs(margins) <= 2 * error)[flat].all())
+        tied = bool((np.abs(margins) <= 2 * error.max(axis=1, keepdims=True))[flat].all())
         margins[flat] = np.inf
         self.worst = margins.min(axis=1)
         return (coef, b) if tied and (margins > 4 * error).all() else None
@@ -165,7 +166,7 @@ def _key(X: Any, i: int) -> bytes:
 
 def _add_flat(table: Table, worst: FloatArray, flat: np.ndarray, weights: FloatArray) -> None:
     """What the exact alternative finds flat among the rows of least margin joins ``flat`` and ``weights``."""
-    hard = np.argsort(worst, kind="stable")[: max(40, WIDE // (table.n_classes - 1) // 2)]
+    hard = np.argsort(worst, kind="stable")[: max(40, HARD // (table.n_classes - 1))]
     hard = np.union1d(hard[np.isfinite(worst[hard])], np.flatnonzero(weights.any(axis=1)))
     X = table.X[hard]
     if not isinstance(X, np.ndarray):
