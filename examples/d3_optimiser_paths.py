@@ -63,7 +63,9 @@ ax.contour(
 )
 for name, (*_, colour, ink) in RUNS.items():
     w, gap = paths[name]
-    if name.startswith("stochastic"):  # thousands of steps: a thin line, its first two passes, and one point a pass
+    if name.startswith(
+        "stochastic"
+    ):  # thousands of steps: a thin line, its first two passes, and one point a pass
         ax.plot(*w[: 2 * len(X)].T, color=colour, linewidth=0.7, zorder=2)
         gap = gap[:: len(X)]
     else:

@@ -120,7 +120,7 @@ def test_float32_in_float32_out():
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_nothing_is_copied_whole(dtype, order):
     rng = np.random.default_rng(0)
-    X = np.asarray(rng.integers(-9, 9, (60_000, 20)), dtype=dtype, order=order)
+    X = np.asarray(rng.integers(-9, 9, (300_000, 20)), dtype=dtype, order=order)
     y = (X[:, 0] + rng.logistic(0, 9, len(X)) > 0).astype(np.int8)
     LogisticRegression(max_iter=3).fit(X[:100], y[:100])
     tracemalloc.start()

@@ -19,7 +19,9 @@ from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
 from separatrix.data.engine import current_engine, sweep
 
-TILE_BYTES = 1 << 19  # half a megabyte of float64: two tiles fit a second-level cache
+TILE_BYTES = (
+    1 << 21
+)  # two megabytes of float64: in cache, yet few enough that threads do not queue for the GIL
 BLOCK_CELLS = 1 << 20  # cells of a dense block: enough work to hide a task's cost
 SPARSE_BLOCK_CELLS = 1 << 19  # stored cells of a sparse block
 MAX_BLOCKS = 64
@@ -45,11 +47,12 @@ class Block:
         return not isinstance(self.X, np.ndarray)
 
     def tiles(self, width: int, stride: int = 1) -> Iterator[slice]:
-        """Slices of about half a megabyte of float64; with a stride, that share of them, evenly spaced."""
+        """Slices of about two megabytes of float64; with a stride, that share of the rows, evenly spaced."""
         size = max(64, TILE_BYTES // (8 * max(width, 1)))
         if stride == 1:
             starts: Iterable[int] = range(0, self.n, size)
         else:
+            size = max(64, min(size, self.n // stride))
             count = max(1, round(self.n / (size * stride)))
             starts = (i * self.n // count for i in range(count))
         for a in starts:

@@ -153,13 +153,12 @@ class _Anchor:
 
 
 def _sampled_start(account: Account, theta: FloatArray) -> FloatArray:
-    """A few damped steps on every 16th tile, then every 4th; the answer only starts the real fit."""
+    """A few damped steps on a 64th of the rows, then a 16th, then a 4th; the answer only starts the real fit."""
     objective = account.objective
     size = int(np.prod(objective.shape))
     for stride in (64, 16, 4):
         if objective.rows.lazy or objective.rows.n < stride * max(SAMPLE_ROWS * size, 4096):
             continue
-        rows = objective.rows.n / stride
         ridge = 1e-6 * np.eye(size)
         at = account.evaluate(theta, order=2, stride=stride)
         for _ in range(6):
@@ -168,7 +167,9 @@ def _sampled_start(account: Account, theta: FloatArray) -> FloatArray:
             step = step.reshape(theta.shape[::-1]).T
             decrement = float(np.sqrt(max(-np.sum(at.gradient * step), 0.0)))
             trial, scale = theta + step, 1.0
-            if decrement**2 < 0.2 * size / rows:  # below the sample's own noise: this step, then leave
+            if (
+                decrement < 0.1
+            ):  # one quadratic step from here is below the sample's own noise: take it and leave
                 theta = trial
                 break
             new = account.evaluate(trial, order=2, stride=stride)

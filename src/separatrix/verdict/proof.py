@@ -24,6 +24,7 @@ import numpy as np
 from separatrix.core.numerics import EPS, FloatArray
 
 DENSE_FLOPS = 4e9  # singular values of diag(a)A itself up to this cost, of its Gram matrix beyond
+RANK = 1e-13  # directions reached by less are rounding of the cells: there the combination itself must vanish
 MAX_EXACT = 200_000  # cells multiplied in rational numbers
 
 
@@ -143,7 +144,7 @@ def _vanishes(z: FloatArray, codes: np.ndarray, a: FloatArray) -> int | None:
     pairs = int(np.count_nonzero(a))
     if pairs * ((k - 1) * q) ** 2 <= DENSE_FLOPS:
         values, vectors = _singular(z, codes, a)
-        keep = values > 4 * EPS * np.sqrt(pairs) * max(float(values.max(initial=0.0)), 1e-300)
+        keep = values > RANK * max(float(values.max(initial=0.0)), 1e-300)
     else:
         squares, vectors = np.linalg.eigh(_gram(z, codes, a))
         values = np.sqrt(np.maximum(squares, 0.0))

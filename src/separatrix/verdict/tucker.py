@@ -122,7 +122,7 @@ class Cone:
         a = (turn[:, :-1, None] * self.z[rows][:, None, :]).reshape(len(rows), -1)
         q, r, pivot = qr(root[:, None] * a, mode="economic", pivoting=True)
         size = np.abs(np.diag(r))
-        rank = int(np.count_nonzero(size > 1e-15 * size.max(initial=0.0)))
+        rank = int(np.count_nonzero(size > 1e-13 * size.max(initial=0.0)))
 
         def solve(h: FloatArray) -> FloatArray:
             x = np.zeros(a.shape[1])
