@@ -309,3 +309,12 @@ def test_not_converged_is_not_called_separated():
         model = LogisticRegression(C=np.inf, solver="gradient", max_iter=2).fit(X, y)
     assert model.verdict_.status == "not converged"
     assert any("overlap" in f for f in model.verdict_.findings)
+
+
+def test_the_proof_in_the_verdict_holds_for_labels_of_any_name():
+    X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    y = ["no", "no", "yes", "yes"]
+    with pytest.warns(SeparationWarning):
+        model = LogisticRegression(C=np.inf).fit(X, y)
+    assert model.verdict_.separation.check(X, y)
+    assert not model.verdict_.separation.check(X, y[::-1])

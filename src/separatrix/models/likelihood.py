@@ -23,7 +23,9 @@ STOPPED_EARLY = ("max_iter reached", "interrupted")  # a better bound would not 
 LISTED = 8  # how many columns a finding names before it counts the rest
 
 
-def separation(problem: Problem, fit: LinearFit, names: Any) -> tuple[Separability | None, str]:
+def separation(
+    problem: Problem, fit: LinearFit, names: Any, classes: tuple[Any, ...]
+) -> tuple[Separability | None, str]:
     """The exact answer where the fit alone does not prove that an optimum exists; or why there is none."""
     outcome = fit.outcome
     proven = np.isfinite(outcome.gap) and not outcome.runaway
@@ -37,6 +39,7 @@ def separation(problem: Problem, fit: LinearFit, names: Any) -> tuple[Separabili
             problem.n_classes or 2,
             fit_intercept=problem.fit_intercept,
             names=names,
+            classes=classes,
         )
     except Undecided as undecided:
         return None, str(undecided)

@@ -151,7 +151,9 @@ class LogisticRegression(LinearClassifier):
             }
             start = start if start is not None and self._fits(start, problem) else None
             fit = minimise(problem, solver, max_iter=self.max_iter, start=start, **options)
-            proof, undecided = separation(problem, fit, getattr(self, "feature_names_in_", None))
+            proof, undecided = separation(
+                problem, fit, getattr(self, "feature_names_in_", None), tuple(self.classes_.tolist())
+            )
             if false_alarm(fit, proof) and fit.outcome.iterations < self.max_iter:
                 left = self.max_iter - fit.outcome.iterations
                 more = minimise(
