@@ -273,9 +273,9 @@ def test_an_account_counts_every_sweep(name):
     calls = [0.0]
     real = Account.evaluate
 
-    def counted(self, theta, order=1, stride=1):
+    def counted(self, theta, order=1, stride=1, since=None):
         calls[0] += 1.0 / stride
-        return real(self, theta, order, stride)
+        return real(self, theta, order, stride, since)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Account, "evaluate", counted)
@@ -723,3 +723,49 @@ def test_nothing_is_printed_unless_asked(capsys):
     run(draw(31), "newton")
     assert capsys.readouterr() == ("", "")
     assert sys.stderr is not None
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_sampled_factor_proves_what_the_whole_hessian_proves(weighted):
+    """Large data are fitted with a quarter's Hessian: H ⪰ share · H_quarter, and the gap it gives is true."""
+    rng = np.random.default_rng(3)
+    n = 40_000
+    X = rng.normal(size=(n, 4)) @ rng.normal(size=(4, 4)) + [5.0, 0.0, -3.0, 0.1]
+    y = np.where(X @ rng.normal(size=4) + rng.logistic(size=n) > 0, 1.0, -1.0)
+    weight = rng.uniform(0.0, 2.0, n).round(1) if weighted else None
+    rows = Rows.of(X, y, weight)
+    problem = Problem(rows, rows.moments(), Logistic(), 1e-5, True, None)
+    objective = problem.objective()
+    theta = rng.normal(scale=0.1, size=5)
+    whole = objective.evaluate(theta, order=2)
+    part = objective.evaluate(theta, order=2, stride=4)
+    assert 0.1 < part.share < 0.5
+    least = np.linalg.eigvalsh(whole.hessian - part.share * part.hessian)[0]
+    assert least > 0
+
+    account = Account(objective)
+    outcome = SOLVERS["newton"].run(account, objective.zero(), 1e-10, 50)
+    assert account.sweeps < 7 and outcome.stopped_by == "gap ≤ tol"
+    at = objective.evaluate(outcome.theta, order=2)
+    nearly = at.value - 0.5 * at.gradient @ np.linalg.solve(at.hessian, at.gradient)
+    assert at.value - nearly <= outcome.gap <= 1e-9
+
+
+@pytest.mark.parametrize("classes", [None, 3])
+def test_the_drift_of_scores_is_measured_exactly(classes):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(500, 3)) * [1.0, 1e-6, 1e5] + [0.0, 1.0, 1e7]
+    y = rng.integers(classes, size=500) if classes else rng.choice([-1.0, 1.0], 500)
+    weight = rng.integers(0, 2, 500).astype(float)
+    rows = Rows.of(X, y, weight)
+    loss = Multinomial() if classes else Logistic()
+    objective = Problem(rows, rows.moments(), loss, 1e-3, True, classes).objective()
+    a, b = rng.normal(size=objective.shape), rng.normal(size=objective.shape)
+    (w1, b1), (w0, b0) = objective.to_user(a), objective.to_user(b)
+    change = ((X @ w1.T + b1) - (X @ w0.T + b0))[weight > 0]
+    expected = np.abs(change).max() if classes is None else np.ptp(change, axis=1).max()
+    at = objective.evaluate(a, since=b)
+    np.testing.assert_allclose(at.drift, expected, rtol=1e-6)
+    np.testing.assert_allclose(at.radius, objective.evaluate(a, order=2).radius, rtol=1e-9)
+    fresh = Problem(rows, rows.moments(), loss, 1e-3, True, classes).objective()
+    np.testing.assert_allclose(at.radius, fresh.evaluate(a, order=2).radius, rtol=1e-9)

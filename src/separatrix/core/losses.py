@@ -73,33 +73,39 @@ class Logistic(Loss):
     name = "logistic"
     target = "sign"
 
-    def _pieces(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        m = y * eta
-        e = np.abs(m)
-        np.negative(e, out=e)
-        np.exp(e, out=e)
-        return m, e, 1.0 / (1.0 + e)
-
     def derivatives(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        m, e, big = self._pieces(eta, y)  # big = σ(|m|), e·big = σ(−|m|)
-        small = e * big
-        slope = np.where(m > 0, small, big)
-        slope *= -y
-        small *= big
-        np.negative(m, out=m)
-        np.maximum(m, 0.0, out=m)
-        m += np.log1p(e)
-        return m, slope, small
+        e, tail = self._odds(eta, y)
+        one_more = e + 1.0
+        slope = e / one_more  # σ(−m)
+        curvature = np.divide(slope, one_more, out=one_more)
+        slope *= y
+        np.negative(slope, out=slope)
+        return self._losses(e, tail), slope, curvature
 
     def value_slope(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        m, e, big = self._pieces(eta, y)
-        slope = np.where(m > 0, e, 1.0)
-        slope *= big
-        slope *= -y
+        e, tail = self._odds(eta, y)
+        slope = e + 1.0
+        np.divide(e, slope, out=slope)
+        slope *= y
+        np.negative(slope, out=slope)
+        return self._losses(e, tail), slope
+
+    def _odds(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+        """(e^{−m}, None), or e^{min(−m, cap)} and what the cap cut off: e^{−m} is exact as far as it is finite."""
+        m = np.multiply(eta, y)
         np.negative(m, out=m)
-        np.maximum(m, 0.0, out=m)
-        m += np.log1p(e)
-        return m, slope
+        cap = 80.0 if m.dtype == np.float32 else 700.0
+        tail = None
+        if m.max(initial=0.0) > cap:
+            tail = np.maximum(m - cap, 0.0)
+            np.minimum(m, cap, out=m)
+        np.exp(m, out=m)
+        return m, tail
+
+    def _losses(self, e: FloatArray, tail: FloatArray | None) -> FloatArray:
+        """log(1 + e), in the place of e."""
+        np.log1p(e, out=e)
+        return e if tail is None else e + tail
 
     def conjugate(self, a: FloatArray, y: FloatArray) -> FloatArray:
         u = -np.asarray(a) * y

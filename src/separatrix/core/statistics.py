@@ -32,6 +32,7 @@ from .second_order import (
     centred_tiles,
     constant_columns,
     merge_means,
+    merge_two_means,
     remaining,
     remaining_mean,
     trustworthy,
@@ -162,12 +163,15 @@ class Moments(Statistic):
 
     def __add__(self, other: Self) -> Self:
         self._check_same_shape(other)
-        W = np.array([self.weight, other.weight])
-        total, mean, tail, offset = merge_means(
-            W, np.array([self.mean, other.mean]), np.array([self.tail, other.tail])
-        )
+        a, b = (self, other) if self.weight >= other.weight else (other, self)
+        total, mean, tail, delta = merge_two_means(a, b)
         with np.errstate(all="ignore"):
-            return type(self)(total, mean, tail, self.second + other.second + W @ (offset * offset))
+            share = a.weight * (b.weight / total) if total > 0 else 0.0
+            delta *= delta
+            delta *= share
+            delta += a.second
+            delta += b.second
+        return type(self)(total, mean, tail, delta)
 
     def __sub__(self, other: Self) -> Self:
         self._check_same_shape(other)

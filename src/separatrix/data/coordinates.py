@@ -55,7 +55,7 @@ class Coordinates:
     def size(self) -> int:
         return len(self.centre) if self.basis is None else int(self.basis.shape[1])
 
-    @property
+    @cached_property
     def far(self) -> bool:
         """Whether some column lies so far from the origin that products of raw cells would cancel."""
         return bool(np.max(np.abs(self.centre) * self.scale, initial=0.0) > FAR_FROM_ORIGIN)
@@ -65,10 +65,12 @@ class Coordinates:
         w = t if self.basis is None else self.basis @ t
         return (self.scale * w.T).T
 
-    def pull(self, gradient: FloatArray) -> FloatArray:
+    def pull(self, gradient: FloatArray, out: FloatArray | None = None) -> FloatArray:
         """∂/∂t from ∂/∂w of the centred columns: Bᵀ(scale · g)."""
-        g = (self.scale * gradient.T).T
-        return g if self.basis is None else self.basis.T @ g
+        scale = self.scale if gradient.ndim == 1 else self.scale[:, None]
+        if self.basis is None:
+            return np.multiply(scale, gradient, out=out)
+        return np.matmul(self.basis.T, scale * gradient, out=out)
 
     def tile(self, cells: np.ndarray, out: FloatArray) -> None:
         """z of a tile of raw cells, into ``out``."""
@@ -91,8 +93,12 @@ class Coordinates:
         """gᵀ (Bᵀ scale² B)⁻¹ g: a gradient's length in the user's units; constant columns carry nothing."""
         if self.basis is not None:
             return float(np.sum((self._inverse_root @ g) ** 2))
-        g = (g.T * _inverse(self.scale, self.scale > 0)).T.ravel()
+        g = (g.T * self._inverse_scale).T.ravel()
         return float(np.dot(g, g))
+
+    @cached_property
+    def _inverse_scale(self) -> FloatArray:
+        return _inverse(self.scale, self.scale > 0)
 
     @cached_property
     def _inverse_root(self) -> FloatArray:
@@ -103,7 +109,7 @@ class Coordinates:
 
     def inner(self, w: FloatArray) -> FloatArray:
         """t of given weights w (least squares when B is not square: the part that can be expressed)."""
-        t = (w.T * _inverse(self.scale, self.scale > 0)).T
+        t = (w.T * self._inverse_scale).T
         return t if self.basis is None else np.linalg.lstsq(self.basis, t, rcond=None)[0]
 
 

@@ -318,8 +318,11 @@ def _integer_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if high - low > 65_536 or high > np.iinfo(np.intp).max:
         classes, codes = np.unique(labels, return_inverse=True)
         return classes, codes
-    shifted = labels.astype(np.intp) - low
+    shifted = labels.astype(np.intp, copy=False)
+    shifted = shifted - low if low else shifted
     present = np.bincount(shifted, minlength=high - low + 1) > 0
+    if present.all():
+        return np.arange(low, high + 1).astype(labels.dtype), shifted
     number = np.cumsum(present) - 1
     classes = (np.flatnonzero(present) + low).astype(labels.dtype)
     return classes, number[shifted]

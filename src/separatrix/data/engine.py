@@ -14,6 +14,7 @@ Cost: one pass over the data a sweep; memory for about log₂(blocks) + workers 
 
 from __future__ import annotations
 
+import operator
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -103,11 +104,12 @@ def available_cores() -> int:
 
 
 def sweep(
-    local: Local, rows: Rows, params: Any = None, memo: Sequence[Any] | None = None
+    local: Local, rows: Rows, params: Any = None, memo: Sequence[Any] | None = None, *, light: bool = False
 ) -> tuple[Any, list[Any]]:
     """Apply ``local`` to every block and add the statistics up the fixed tree.
 
-    Returns the total and the list of memos, one a block, to hand to the next sweep.
+    Returns the total and the list of memos, one a block, to hand to the next sweep. ``light``: so little work a
+    block that handing it to a thread would cost more.
     """
     chosen = current_engine()
     count = rows.n_blocks
@@ -116,7 +118,7 @@ def sweep(
         return _dask_sweep(local, rows, params, memos)
     workers = min(chosen.workers or available_cores(), count)
     with one_blas_thread():
-        if chosen.kind == "serial" or workers == 1:
+        if chosen.kind == "serial" or workers == 1 or light:
             results: Iterable[tuple[Any, Any]] = (
                 local(rows.block(i), params, memos[i]) for i in range(count)
             )
@@ -154,7 +156,8 @@ def _gather(results: Iterable[tuple[Any, Any]]) -> tuple[Any, list[Any]]:
             memos.append(memo)
             yield stat
 
-    total = merge_tree(stats())
+    # a statistic just made for this sweep may be added in place (its __iadd__, where it has one)
+    total = merge_tree(stats(), operator.iadd)
     return total, memos
 
 

@@ -30,17 +30,25 @@ from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows
 
 DENSE_TILES = 4096  # columns up to which sparse rows far from the origin go through dense, centred tiles
+LIGHT_CELLS = 1 << 15  # sampled cells a block below which threads cost more than they save
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """F, its gradient, and where asked its Hessian in the inner coordinates; ``radius`` = max_i ‖z_i‖."""
+    """F, its gradient, and where asked its Hessian in the inner coordinates; ``radius`` = max_i ‖z_i‖.
+
+    ``share`` is the part of the total weight the sums went over: H of all rows ⪰ share · ``hessian``.
+    """
 
     value: float
     gradient: FloatArray
     hessian: FloatArray | None = None
     radius: float = np.inf
     penalty: float = 0.0  # the part of ``value`` that is ½λ‖w‖²
+    share: float = 1.0
+    drift: float = (
+        np.inf
+    )  # the most a row's scores changed since the point asked about, as a range over classes
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,11 @@ class Objective:
     @cached_property
     def _radius(self) -> list[float]:
         """max_i ‖z_i‖ once a full second-order sweep has seen it: it does not depend on θ."""
+        return []
+
+    @cached_property
+    def _memory(self) -> list[FloatArray | None]:
+        """What a sweep may write on again in the next, block by block."""
         return []
 
     @cached_property
@@ -117,16 +130,29 @@ class Objective:
         gradient[: len(t)] = self.ridge * self.coordinates.pull(w)
         return 0.5 * self.ridge * float(np.vdot(w, w)), gradient
 
-    def evaluate(self, theta: FloatArray, order: int = 1, stride: int = 1) -> Evaluation:
-        """F and its derivatives up to ``order`` at θ by one sweep; over every ``stride``-th tile only."""
-        want_radius = order == 2 and stride == 1 and not self._radius
+    def evaluate(
+        self, theta: FloatArray, order: int = 1, stride: int = 1, since: FloatArray | None = None
+    ) -> Evaluation:
+        """F and its derivatives up to ``order`` at θ by one sweep; over every ``stride``-th tile only.
+
+        With ``since``, a sweep of the first order also measures how far scores moved from that point to θ.
+        """
+        measure = since is not None and order == 1 and not self.rows.sparse
+        first_radius = measure and self.coordinates.basis is None
+        want_radius = stride == 1 and not self._radius and (order == 2 or first_radius)
         task = self._task(*self.split(theta), order, stride, want_radius)
-        total: _Partial = sweep(_evaluate, self.rows, task)[0]
+        if since is not None and measure:
+            moved = self._task(*self.split(theta - since), order)
+            task = replace(task, moved=(moved.factor, moved.offset))
+        light = stride > 1 and self.rows.n * self.rows.p < LIGHT_CELLS * stride * self.rows.n_blocks
+        total: _Partial
+        total, self._memory[:] = sweep(_evaluate, self.rows, task, self._memory or None, light=light)
         if want_radius:
             self._radius.append(total.radius)
         hessian = None
         if total.hessian is not None:
             hessian = total.hessian / total.weight
+            _to_inner(hessian, self.shape[0], task)
             self._add_ridge(hessian)
         penalty = 0.5 * self.ridge * float(np.vdot(task.u, task.u))
         return Evaluation(
@@ -135,25 +161,29 @@ class Objective:
             hessian,
             self._radius[0] if self._radius else np.inf,
             penalty,
+            min(total.weight / self.total_weight, 1.0),
+            total.drift,
         )
 
     def _gradient(self, total: _Partial, task: _Task) -> FloatArray:
-        """∂F/∂θ from sums over raw (or inner) columns and the sum of slopes."""
-        c = self.coordinates
-        slope = total.gradient
+        """∂F/∂θ from sums over raw (or inner) columns and the sum of slopes; ``total`` is used up."""
+        c, slope = self.coordinates, total.gradient
+        gradient = np.empty(self.shape)
+        inside = gradient[: c.size]
+        if not (task.inner or task.explicit):
+            _add_multiple(slope, -1.0, np.multiply.outer(c.centre, total.lift))
+        slope /= total.weight
         if task.inner:
-            slope /= total.weight
-            slope += c.pull(self.ridge * task.u) if self.ridge else 0.0
-        else:
-            if not task.explicit:
-                slope -= np.multiply.outer(c.centre, total.lift)
-            slope /= total.weight
+            inside[:] = slope
             if self.ridge:
-                slope += self.ridge * task.u
-            slope = c.pull(slope)
-        if not self.fit_intercept:
-            return slope
-        return np.concatenate([slope, [c.lift * total.lift / total.weight]])
+                inside += c.pull(self.ridge * task.u)
+        else:
+            if self.ridge:
+                _add_multiple(slope, self.ridge, task.u)
+            c.pull(slope, out=inside)
+        if self.fit_intercept:
+            gradient[-1] = c.lift * total.lift / total.weight
+        return gradient
 
     def settle_intercept(self, theta: FloatArray, steps: int = 6) -> FloatArray:
         """θ with the intercept at its optimum for the given weights.
@@ -208,6 +238,13 @@ class Objective:
             hessian[part, part] += block
 
 
+def _add_multiple(y: FloatArray, a: float, x: FloatArray) -> None:
+    """y += a·x without a temporary: these are as long as a vocabulary."""
+    from scipy.linalg.blas import daxpy
+
+    daxpy(x.reshape(-1), y.reshape(-1), a=a)
+
+
 def helmert(k: int) -> FloatArray:
     """Orthonormal (K, K−1) whose columns sum to zero.
 
@@ -241,6 +278,7 @@ class _Task:
     want_radius: bool
     explicit: bool  # x − centre is formed before the product
     inner: bool  # tiles are brought to inner coordinates: gradient sums are then in t
+    moved: tuple[FloatArray, FloatArray] | None = None  # factor and offset of a change of scores to measure
 
     def spread(self, scores: FloatArray) -> FloatArray:
         """Scores of all K classes from those of the K−1 coordinates."""
@@ -255,7 +293,7 @@ class _Task:
         """What multiplies the cells that :meth:`cells` returns."""
         return self.t if self.inner else self.u
 
-    @property
+    @cached_property
     def offset(self) -> FloatArray:
         """The score where those cells are zero."""
         return self.b if self.inner or self.explicit else self.b - self.coordinates.centre @ self.u
@@ -281,24 +319,35 @@ class _Partial:
     lift: FloatArray
     hessian: FloatArray | None = None
     radius: float = np.inf
+    drift: float = np.inf
 
     def __add__(self, other: _Partial) -> _Partial:
-        return _Partial(
-            self.weight + other.weight,
-            self.value + other.value,
-            self.gradient + other.gradient,
-            self.lift + other.lift,
-            None if self.hessian is None or other.hessian is None else self.hessian + other.hessian,
-            max(self.radius, other.radius),
+        copy = replace(self, gradient=self.gradient.copy())
+        if self.hessian is not None:
+            copy = replace(copy, hessian=self.hessian.copy())
+        copy += other
+        return copy
+
+    def __iadd__(self, other: _Partial) -> _Partial:
+        self.gradient.__iadd__(other.gradient)
+        if self.hessian is not None:
+            self.hessian.__iadd__(other.hessian)
+        return replace(
+            self,
+            weight=self.weight + other.weight,
+            value=self.value + other.value,
+            lift=self.lift + other.lift,
+            radius=max(self.radius, other.radius),
+            drift=max(self.drift, other.drift),
         )
 
 
-def _evaluate(block: Block, task: _Task, _memo: Any) -> tuple[_Partial, None]:
+def _evaluate(block: Block, task: _Task, memo: FloatArray | None) -> tuple[_Partial, FloatArray | None]:
     if task.order == 2:
-        return _second_order(block, task), None
+        return _second_order(block, task), memo
     if block.sparse and not (task.inner or task.explicit):
-        return _first_order_sparse(block, task), None
-    return _first_order_dense(block, task), None
+        return _first_order_sparse(block, task, memo)
+    return _first_order_dense(block, task), memo
 
 
 def _weighted(block: Block, part: slice, *arrays: FloatArray) -> float:
@@ -314,30 +363,61 @@ def _weighted(block: Block, part: slice, *arrays: FloatArray) -> float:
 def _first_order_dense(block: Block, task: _Task) -> _Partial:
     factor, offset = task.factor, task.offset
     gradient, lift = np.zeros_like(factor), np.zeros_like(task.b, dtype=float)
-    weight = value = 0.0
+    weight = value = radius = drift = 0.0
+    squares: FloatArray | None = None
     for part in block.tiles(task.u.shape[0], task.stride):
         cells = task.cells(block.dense(part))
+        if task.want_radius:
+            squares = np.empty(cells.shape) if squares is None else squares
+            radius = max(radius, _radius_squared(_present(block, part, cells), task, squares))
+        if task.moved is not None:
+            drift = max(drift, _drift(_present(block, part, cells), task))
         losses, slope = task.loss.value_slope(task.spread(np.dot(cells, factor) + offset), block.y[part])
         weight += _weighted(block, part, losses, slope)
         value += float(losses.sum())
         slope = task.gather(slope)
         gradient += np.dot(cells.T, slope)
         lift += slope.sum(axis=0)
-    return _Partial(weight, value, gradient, lift)
+    measured = np.inf if task.moved is None else drift
+    return _Partial(weight, value, gradient, lift, None, float(np.sqrt(radius)), measured)
 
 
-def _first_order_sparse(block: Block, task: _Task) -> _Partial:
-    """Only the stored cells are touched: the centre enters through the offset and the lift."""
+def _present(block: Block, part: slice, cells: FloatArray) -> FloatArray:
+    """The rows of a tile that weigh something."""
+    return cells if block.weight is None else cells[block.weight[part] > 0]
+
+
+def _drift(cells: FloatArray, task: _Task) -> float:
+    """The most a row's score changed; with K classes the widest range of its changes."""
+    assert task.moved is not None
+    factor, offset = task.moved
+    change = task.spread(np.dot(cells, factor) + offset)
+    if change.ndim == 1:
+        return float(max(change.max(initial=0.0), -change.min(initial=0.0)))
+    return float(np.ptp(change, axis=1).max(initial=0.0))
+
+
+def _first_order_sparse(
+    block: Block, task: _Task, memo: FloatArray | None
+) -> tuple[_Partial, FloatArray | None]:
+    """Only the stored cells are touched: the centre enters through the offset and the lift.
+
+    The memo is the memory of the last sweep's gradient: as long as a vocabulary, costly to ask for anew.
+    """
     from separatrix.data import sparse
 
     X = block.X
     losses, slope = task.loss.value_slope(task.spread(_sparse_scores(X, task.u, task.offset)), block.y)
     weight = _weighted(block, slice(0, block.n), losses, slope)
     slope = task.gather(slope)
-    gradient = np.zeros_like(task.u)
+    if memo is None:
+        gradient = np.zeros_like(task.u)
+    else:
+        gradient = memo
+        gradient[:] = 0.0
     back = sparse.back_1 if task.u.ndim == 1 else sparse.back_k
     back(X.data, X.indices, X.indptr, np.ascontiguousarray(slope), gradient)
-    return _Partial(weight, float(losses.sum()), gradient, slope.sum(axis=0))
+    return _Partial(weight, float(losses.sum()), gradient, slope.sum(axis=0)), gradient
 
 
 def _sparse_scores(X: Any, u: FloatArray, offset: FloatArray) -> FloatArray:
@@ -406,11 +486,10 @@ def _second_order(block: Block, task: _Task) -> _Partial:
         slope = task.gather(slope)
         gradient += np.dot(cells.T, slope)
         lift += slope.sum(axis=0)
-        if task.want_radius:
-            present = cells if block.weight is None else cells[block.weight[part] > 0]
-            radius = max(radius, _radius_squared(present, task))
         if buffer is None:
             buffer = np.empty((len(cells), q))
+        if task.want_radius:
+            radius = max(radius, _radius_squared(_present(block, part, cells), task, buffer))
         z = buffer[: len(cells)]
         if basis is None:
             np.sqrt(curvature, out=curvature)
@@ -424,12 +503,11 @@ def _second_order(block: Block, task: _Task) -> _Partial:
                 z[:, -1] = 1.0
             _add_class_blocks(hessian, z, np.einsum("ka,nkl,lb->nab", basis, curvature, basis, optimize=True))
     _symmetrise(hessian, q)
-    _to_inner(hessian, q, task)
     return _Partial(weight, value, gradient, lift, hessian, float(np.sqrt(radius)))
 
 
-def _radius_squared(cells: FloatArray, task: _Task) -> float:
-    """max ‖z_i‖² of a tile, the intercept's one included."""
+def _radius_squared(cells: FloatArray, task: _Task, scratch: FloatArray) -> float:
+    """max ‖z_i‖² of a tile, the intercept's one included; ``scratch`` has room for the tile."""
     c = task.coordinates
     one = c.lift**2 if task.fit_intercept else 0.0
     if len(cells) == 0:
@@ -437,7 +515,10 @@ def _radius_squared(cells: FloatArray, task: _Task) -> float:
     if task.inner:
         return one + float(np.einsum("ij,ij->i", cells, cells).max(initial=0.0))
     s2 = c.scale**2
-    norms = np.dot(cells * cells, s2)
+    squares = np.multiply(cells, cells, out=scratch.reshape(-1)[: cells.size].reshape(cells.shape))
+    norms = np.dot(squares, s2)
+    if task.explicit:
+        return one + float(norms.max(initial=0.0))
     norms -= np.dot(cells, 2.0 * s2 * c.centre)
     return one + float(norms.max(initial=0.0)) + float(np.sum(s2 * c.centre**2))
 

@@ -202,9 +202,10 @@ def _moments(block: Block, _params: Any, _memo: Any) -> tuple[Moments, None]:
     from separatrix.data.sparse import column_sums
 
     X, p = block.X, block.X.shape[1]
-    first, second, stored = np.zeros(p), np.zeros(p), np.zeros(p)
+    sums = np.zeros((p, 2))
     spread = np.empty(0) if block.weight is None else np.repeat(block.weight, np.diff(X.indptr))
-    column_sums(X.data, X.indices, spread, first, second, stored)
+    column_sums(X.data, X.indices, spread, sums)
+    first, second = np.ascontiguousarray(sums.T)
     total = float(block.n) if block.weight is None else float(block.weight.sum())
     with np.errstate(invalid="ignore", over="ignore"):
         mean = first / total if total > 0 else first

@@ -57,13 +57,12 @@ def back_k(data, indices, indptr, slope, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def column_sums(data, indices, spread, first, second, stored):  # type: ignore[no-untyped-def]
-    """Per column Σ w x, Σ w x² and Σ w over the stored cells; ``spread`` is each cell's weight (or empty)."""
+def column_sums(data, indices, spread, sums):  # type: ignore[no-untyped-def]
+    """Per column (Σ w x, Σ w x²) over the stored cells, side by side; ``spread`` is each cell's weight (or empty)."""
     weighted = spread.shape[0] > 0
     for at in range(data.shape[0]):
         x = np.float64(data[at])
         w = spread[at] if weighted else 1.0
         j = np.uint64(indices[at])
-        first[j] += w * x
-        second[j] += w * x * x
-        stored[j] += w
+        sums[j, 0] += w * x
+        sums[j, 1] += w * x * x

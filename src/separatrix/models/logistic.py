@@ -33,7 +33,7 @@ from separatrix.data.door import (
     refuse_one_class,
     rows_of,
 )
-from separatrix.data.engine import engine
+from separatrix.data.engine import engine, one_blas_thread
 from separatrix.data.objective import Objective
 from separatrix.models.base import LinearClassifier
 from separatrix.models.likelihood import false_alarm, joined, no_optimum, separation, verdict_of
@@ -140,7 +140,7 @@ class LogisticRegression(LinearClassifier):
         if solver is not None and is_dask(X):
             refuse_lazy(solver)
         start = self._start_values()
-        with self._engine():
+        with self._engine(), one_blas_thread():
             problem = self._read(X, y, sample_weight, reset=True)
             options: dict[str, Any] = {
                 "tol": float(self.tol),
@@ -290,7 +290,7 @@ class LogisticRegression(LinearClassifier):
             totals = np.bincount(codes, weight, minlength=len(self.classes_)).astype(float)
         weight = self._class_weights(codes, totals, weight)
         k = len(self.classes_)
-        target = np.where(codes == 1, 1.0, -1.0) if k == 2 else codes
+        target = codes * 2.0 - 1.0 if k == 2 else codes
         rows = rows.with_targets(target, weight)
         moments = rows.moments()
         refuse_nonfinite(self, rows, moments)

@@ -12,6 +12,7 @@ Cost: O(npK) a sweep, O(mpK) more a step; memory O(mpK).
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,7 +62,7 @@ def lbfgs(
             if float(np.linalg.norm(at.gradient)) <= max(1e-3 * tol, 1e-14) * abs(at.value) and gap == np.inf:
                 stopped = "‖∇F‖ ≤ tol"  # no ridge, no Fenchel bound: the caller certifies by curvature
                 break
-            found = _line_search(account, theta, at, _two_loop(pairs, at.gradient), first=not pairs)
+            found = _line_search(account, theta, at, two_loop(pairs, at.gradient), first=not pairs)
             if found is None:
                 if not pairs:
                     stopped = "rounding: no further decrease"
@@ -101,15 +102,19 @@ class Pair:
         return cls(s, y, curvature, squared)
 
 
-def _two_loop(pairs: deque[Pair], gradient: FloatArray) -> FloatArray:
-    """−H̃∇F; H̃ starts from the identity scaled by the newest pair."""
+def two_loop(
+    pairs: Sequence[Pair], gradient: FloatArray, first: Callable[[FloatArray], FloatArray] | None = None
+) -> FloatArray:
+    """−H̃∇F; H̃ starts from ``first``, or from the identity scaled by the newest pair."""
     q: FloatArray = gradient.ravel().astype(np.float32 if gradient.size > LONG else np.float64)
     alphas = []
     for pair in reversed(pairs):
         alpha = float(np.dot(pair.step, q)) / pair.curvature
         alphas.append(alpha)
         _add(q, -alpha, pair.change)
-    if pairs:
+    if first is not None:
+        q = np.ascontiguousarray(first(q.reshape(gradient.shape))).ravel()
+    elif pairs:
         q *= pairs[-1].curvature / pairs[-1].change_squared
     for pair, alpha in zip(pairs, reversed(alphas), strict=True):
         _add(q, alpha - float(np.dot(pair.change, q)) / pair.curvature, pair.step)
@@ -139,12 +144,12 @@ def _line_search(
         new = account.evaluate(trial)
         if not new.value <= at.value + 1e-4 * alpha * slope + slack:
             high = alpha
-        elif float(np.vdot(new.gradient, direction)) < 0.9 * slope:
+        elif (slope_there := float(np.vdot(new.gradient, direction))) < 0.9 * slope:
             low = alpha
         else:
             return trial, new
         if high < np.inf:
             alpha = 0.5 * (low + high)
-        else:
-            alpha *= 4.0 if first else 2.0
+        else:  # where the slope would vanish were it a straight line
+            alpha *= min(max(slope / (slope - slope_there), 2.0), 10.0) if slope_there > slope else 10.0
     return None

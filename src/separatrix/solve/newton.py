@@ -4,7 +4,8 @@
 
 Four things make it quick and safe:
 - the first steps use a thin sample of tiles: far from the optimum an exact Hessian is wasted work;
-- a factor is kept while it still contracts the decrement: a sweep without the Hessian costs a fraction;
+- a factor is kept while it still contracts the decrement, even a sample's: a sweep without the Hessian costs a
+  fraction, and what the sample leaves out only adds curvature, H ⪰ share · H_sample, so bounds stay proven;
 - the last step is free: the bound after a full step follows from the bound before it, without a sweep;
 - a step that does not lower F is halved; a singular H gives the least step (eigenvalues above rounding).
 
@@ -17,11 +18,11 @@ import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.objective import Evaluation
+from separatrix.solve.lbfgs import Pair, two_loop
 from separatrix.solve.outcome import Account, Outcome
 from separatrix.verdict.gaps import (
     FAR,
     ROUNDING,
-    Factor,
     decrement_after_step,
     factorise,
     range_factor,
@@ -53,23 +54,25 @@ def newton(
     """
     objective, bend = account.objective, range_factor(account.objective)
     plain = theta is not None or account.record
-    point = start.copy() if warm or plain else _sampled_start(account, start.copy())
-    at = account.evaluate(point, order=2)
-    anchor = _Anchor.at(point, at, bend)
+    point, anchor = start.copy(), None
+    if not (warm or plain):
+        point, anchor = _sampled_start(account, point, bend)
+    at = account.evaluate(point, order=2 if anchor is None else 1)
+    if anchor is None:
+        anchor = _Anchor(point, at, bend)
     if warm and bend > 0 and at.value > np.log(objective.n_classes or 2):
         # worse than no weights at all, where the curvature may have vanished: start from the origin instead
         point = objective.zero()
         at = account.evaluate(point, order=2)
-        anchor = _Anchor.at(point, at, bend)
+        anchor = _Anchor(point, at, bend)
     if anchor.factor.reciprocal_condition < ILL_CONDITIONED and objective.coordinates.basis is None:
         return Outcome(point, at.value, np.inf, None, 0, "ill-conditioned", _norm(at), ill_conditioned=True)
     slow, previous = 0, np.inf
     stopped, gap, iterations = "max_iter reached", np.inf, 0
     try:
         for iterations in range(1, max_iter + 1):
-            step = -anchor.solve(at.gradient)
-            decrement = float(np.sqrt(max(-np.sum(at.gradient * step), 0.0)))
-            gap = stale_curvature_gap(decrement, anchor.range, anchor.drift(point))
+            step, decrement = anchor.step(at.gradient), anchor.decrement(at.gradient)
+            gap = anchor.gap(decrement, point, at)
             account.visit(point, at, f"gap {gap:.1e}")
             contraction, previous = decrement / previous, decrement
             slow = slow + 1 if contraction > SLOW else 0 if contraction < 0.1 else slow
@@ -84,18 +87,21 @@ def newton(
                     account.visit(point, at, f"gap {gap:.1e}")
                     break
                 # a gap at rounding level is not yet weights at rounding level: go on while steps still shrink
-                if gap <= target and (tol > ROUNDING or contraction > 0.5 or decrement < 1e-12):
+                if gap <= target and (gap <= tol * abs(at.value) or contraction > 0.5 or decrement < 1e-12):
                     stopped = "gap ≤ tol"
                     break
             order = 2 if plain else _next_order(decrement, contraction, gap, target, anchor, point)
-            point, at = _descend(account, point, at, step, decrement, order)
+            before, then = point, at
+            since = anchor.theta if anchor.share < 1 and not anchor.measured else None
+            point, at = _descend(account, point, at, step, decrement, order, since)
             if at.hessian is not None:
-                anchor = _Anchor.at(point, at, bend)
+                anchor = _Anchor(point, at, bend)
+            else:
+                anchor.learn(before, then, point, at)
         else:
             stopped = "max_iter reached"
             account.visit(point, at)
-            decrement = float(np.sqrt(max(np.sum(at.gradient * anchor.solve(at.gradient)), 0.0)))
-            gap = stale_curvature_gap(decrement, anchor.range, anchor.drift(point))
+            gap = anchor.gap(anchor.decrement(at.gradient), point, at)
     except KeyboardInterrupt:
         stopped = "interrupted"
     unique = None if anchor.factor.singular or not np.isfinite(gap) else True
@@ -129,37 +135,76 @@ def _reason_to_stop(
 
 
 class _Anchor:
-    """The point whose Hessian is in use, its factor, and what it says of scores nearby."""
+    """The point whose Hessian is in use, its factor, and what it says of scores nearby.
 
-    def __init__(self, theta: FloatArray, factor: Factor, radius: float, shape: tuple[int, ...]):
-        self.theta, self.factor, self.radius, self.shape = theta, factor, radius, shape
-        self.range = radius * float(np.sqrt(factor.inverse_trace)) if not factor.singular else np.inf
+    ``share`` < 1: the Hessian is a sample's, and that of all rows is at least share times it.
+    """
 
-    @classmethod
-    def at(cls, theta: FloatArray, at: Evaluation, range_factor: float) -> _Anchor:
+    def __init__(self, theta: FloatArray, at: Evaluation, range_factor: float):
         assert at.hessian is not None
-        return cls(theta, factorise(at.hessian), range_factor * at.radius, theta.shape)
+        self.theta, self.share, self.range_factor = theta, at.share, range_factor
+        self.factor = factorise(at.hessian)
+        self.pairs: list[Pair] = []
+        self.measured: tuple[FloatArray, float] | None = None
 
     def solve(self, gradient: FloatArray) -> FloatArray:
         step = self.factor.solve(gradient.T.ravel())
-        return step.reshape(self.shape[::-1]).T
+        return step.reshape(gradient.shape[::-1]).T
 
-    def drift(self, theta: FloatArray) -> float:
-        """At most how far any score has moved since the Hessian was taken."""
-        return self.radius * float(np.linalg.norm(theta - self.theta))
+    def decrement(self, gradient: FloatArray) -> float:
+        """ν of the gradient in the factor alone: what the bounds speak of."""
+        return float(np.sqrt(max(np.sum(gradient * self.solve(gradient)), 0.0)))
+
+    def step(self, gradient: FloatArray) -> FloatArray:
+        """−H̃⁻¹∇F, the factor corrected by the changes of the gradient seen since (BFGS)."""
+        return two_loop(self.pairs, gradient, self.solve)
+
+    def learn(self, before: FloatArray, at: Evaluation, theta: FloatArray, new: Evaluation) -> None:
+        """Keep what a sweep without the Hessian says of the curvature, and of how far scores have moved."""
+        pair = Pair.of(theta - before, new.gradient - at.gradient)
+        if pair.curvature > EPS * pair.change_squared:
+            self.pairs.append(pair)
+        if new.drift < np.inf:
+            self.measured = (theta, new.drift)
+
+    def drift(self, theta: FloatArray, at: Evaluation) -> float:
+        """At most how far any score has moved since the Hessian was taken: by Cauchy–Schwarz from there, or from
+        the point where it was measured."""
+        near, moved = self.measured or (self.theta, 0.0)
+        return min(moved + self.reach(theta - near, at), self.reach(theta - self.theta, at))
+
+    def reach(self, step: FloatArray, at: Evaluation) -> float:
+        """At most how far any score moves in a step."""
+        length = float(np.linalg.norm(step))
+        return self.range_factor * at.radius * length if length else 0.0
+
+    def gap(self, decrement: float, theta: FloatArray, at: Evaluation) -> float:
+        return self.gap_at(decrement, self.drift(theta, at), at)
+
+    def gap_at(self, decrement: float, drift: float, at: Evaluation) -> float:
+        """The curvature bound for a decrement taken in this factor, scores having moved by ``drift``."""
+        if self.factor.singular:
+            return np.inf
+        range_ = self.range_factor * at.radius * float(np.sqrt(self.factor.inverse_trace / self.share))
+        return stale_curvature_gap(decrement / np.sqrt(self.share), range_, drift)
 
     def fresh(self, theta: FloatArray) -> bool:
         return bool(np.array_equal(theta, self.theta))
 
 
-def _sampled_start(account: Account, theta: FloatArray) -> FloatArray:
-    """A few damped steps on a 64th of the rows, then a 16th, then a 4th; the answer only starts the real fit."""
-    objective = account.objective
+def _sampled_start(
+    account: Account, theta: FloatArray, range_factor: float
+) -> tuple[FloatArray, _Anchor | None]:
+    """A few damped steps on a 64th of the rows, then a 16th, then a 4th; and the 4th's factor where it serves.
+
+    The point only starts the real fit; the factor may carry it, since the rows left out only add curvature.
+    """
+    objective, anchor = account.objective, None
     size = int(np.prod(objective.shape))
+    ridge = 1e-6 * np.eye(size)
     for stride in (64, 16, 4):
         if objective.rows.lazy or objective.rows.n < stride * max(SAMPLE_ROWS * size, 4096):
             continue
-        ridge = 1e-6 * np.eye(size)
         at = account.evaluate(theta, order=2, stride=stride)
         for _ in range(6):
             assert at.hessian is not None
@@ -167,9 +212,8 @@ def _sampled_start(account: Account, theta: FloatArray) -> FloatArray:
             step = step.reshape(theta.shape[::-1]).T
             decrement = float(np.sqrt(max(-np.sum(at.gradient * step), 0.0)))
             trial, scale = theta + step, 1.0
-            if (
-                decrement < 0.1
-            ):  # one quadratic step from here is below the sample's own noise: take it and leave
+            if decrement < 0.1:  # a step from here is below the sample's own noise: take it and leave
+                anchor = _Anchor(theta, at, range_factor) if stride == 4 else None
                 theta = trial
                 break
             new = account.evaluate(trial, order=2, stride=stride)
@@ -178,17 +222,24 @@ def _sampled_start(account: Account, theta: FloatArray) -> FloatArray:
                 trial = theta + scale * step
                 new = account.evaluate(trial, order=2, stride=stride)
             theta, at = trial, new
-    return theta if np.isfinite(theta).all() and np.max(np.abs(theta)) < 1e3 else objective.zero()
+    if not (np.isfinite(theta).all() and np.max(np.abs(theta)) < 1e3):
+        return objective.zero(), None
+    if anchor is not None and (
+        anchor.factor.singular or anchor.factor.reciprocal_condition < ILL_CONDITIONED
+    ):
+        anchor = None  # the sample may have missed a level, or the columns need other coordinates
+    return theta, anchor
 
 
 def _free_step(
     anchor: _Anchor, point: FloatArray, at: Evaluation, step: FloatArray, decrement: float, target: float
 ) -> tuple[FloatArray, Evaluation, float] | None:
     """Take the step in hand when the bound after it meets the target and F after it is known to rounding."""
-    drift = anchor.drift(point)
-    reach = anchor.radius * float(np.linalg.norm(step))
+    if anchor.share < 1 or anchor.pairs:
+        return None  # what the bound after a step speaks of is the step of the whole Hessian
+    drift, reach = anchor.drift(point, at), anchor.reach(step, at)
     after = decrement_after_step(decrement, drift, reach)
-    gap = stale_curvature_gap(after, anchor.range, drift + reach)
+    gap = anchor.gap_at(after, drift + reach, at)
     leaves_parabola = decrement**2 * np.expm1(min(drift + reach, FAR))
     floor = ROUNDING * abs(at.value)
     if not (gap <= target and leaves_parabola <= floor):
@@ -205,23 +256,29 @@ def _next_order(
         return 2  # not yet where one Hessian serves many steps
     if anchor.fresh(point):
         return 1  # try the factor once: its contraction is then known
-    if decrement**2 <= target and gap > target:
+    if 2 * decrement**2 <= anchor.share * target and gap > target:
         return 2  # close enough, but the old Hessian is too far away to prove it
     rate = min(max(contraction, 1e-6), 0.9)
-    wanted = np.sqrt(2 * target) / decrement
+    wanted = np.sqrt(2 * target * anchor.share) / decrement
     steps_with_old = np.log(max(wanted, 1e-16)) / np.log(rate)
     return 1 if steps_with_old <= NEW_HESSIAN_COST else 2
 
 
 def _descend(
-    account: Account, theta: FloatArray, at: Evaluation, step: FloatArray, decrement: float, order: int
+    account: Account,
+    theta: FloatArray,
+    at: Evaluation,
+    step: FloatArray,
+    decrement: float,
+    order: int,
+    since: FloatArray | None,
 ) -> tuple[FloatArray, Evaluation]:
     """θ + αd with F lower than before (α = 1, ½, ¼ …)."""
     slack = 4 * EPS * max(abs(at.value), 1e-300)
     scale = 1.0
     for _ in range(40):
         trial = theta + scale * step
-        new = account.evaluate(trial, order)
+        new = account.evaluate(trial, order, since=since)
         if new.value <= at.value - 1e-4 * scale * decrement**2 + slack:
             return trial, new
         scale *= 0.5

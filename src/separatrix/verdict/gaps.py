@@ -122,6 +122,7 @@ class FenchelBound:
         self.objective = objective
         self.covers = objective.ridge > 0 and isinstance(objective.loss, (Logistic, Multinomial))
         self.start = self._size(at_zero) if self.covers else np.inf
+        self.shares = class_shares(objective) if self.covers else np.empty(0)
 
     def gap(self, theta: FloatArray, at: Evaluation) -> tuple[float, float]:
         """(the bound, what it would be were the intercept's slope zero: ½‖∇_w F‖²/λ)."""
@@ -133,7 +134,7 @@ class FenchelBound:
             return weights_only, weights_only
         b = self.objective.split(theta)[1]
         g_b = at.gradient[-1] / self.objective.coordinates.lift
-        epsilon, entropy = _feasible_mixture(self.objective, g_b)
+        epsilon, entropy = _feasible_mixture(self.objective, self.shares, g_b)
         if not epsilon < 1:
             return np.inf, weights_only
         reach = float(np.sqrt(2 * at.penalty))  # ‖t‖ in the penalty's norm
@@ -156,9 +157,8 @@ def class_shares(objective: Objective) -> FloatArray:
     return totals / totals.sum()
 
 
-def _feasible_mixture(objective: Objective, g_b: FloatArray) -> tuple[float, float]:
+def _feasible_mixture(objective: Objective, shares: FloatArray, g_b: FloatArray) -> tuple[float, float]:
     """Least ε for which q = p̄ + (ȳ − p̄)/ε is a distribution, and the entropy of that q."""
-    shares = class_shares(objective)
     excess = np.array([-g_b, g_b]) if objective.class_basis is None else objective.class_basis @ g_b
     mean = shares + excess  # p̄: the mean predicted probability of each class
     if not np.all(mean > 0):
