@@ -329,9 +329,9 @@ class _Partial:
         return copy
 
     def __iadd__(self, other: _Partial) -> _Partial:
-        self.gradient.__iadd__(other.gradient)
-        if self.hessian is not None:
-            self.hessian.__iadd__(other.hessian)
+        np.add(self.gradient, other.gradient, out=self.gradient)
+        if self.hessian is not None and other.hessian is not None:
+            np.add(self.hessian, other.hessian, out=self.hessian)
         return replace(
             self,
             weight=self.weight + other.weight,
