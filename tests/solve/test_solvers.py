@@ -273,9 +273,9 @@ def test_an_account_counts_every_sweep(name):
     calls = [0.0]
     real = Account.evaluate
 
-    def counted(self, theta, order=1, stride=1, since=None):
+    def counted(self, theta, order=1, stride=1, **measure):
         calls[0] += 1.0 / stride
-        return real(self, theta, order, stride, since)
+        return real(self, theta, order, stride, **measure)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Account, "evaluate", counted)
@@ -764,7 +764,7 @@ def test_the_drift_of_scores_is_measured_exactly(classes):
     (w1, b1), (w0, b0) = objective.to_user(a), objective.to_user(b)
     change = ((X @ w1.T + b1) - (X @ w0.T + b0))[weight > 0]
     expected = np.abs(change).max() if classes is None else np.ptp(change, axis=1).max()
-    at = objective.evaluate(a, since=b)
+    at = objective.evaluate(a, since=b, radius=True)
     np.testing.assert_allclose(at.drift, expected, rtol=1e-6)
     np.testing.assert_allclose(at.radius, objective.evaluate(a, order=2).radius, rtol=1e-9)
     fresh = Problem(rows, rows.moments(), loss, 1e-3, True, classes).objective()

@@ -33,6 +33,7 @@ class Coordinates:
     scale: FloatArray
     basis: FloatArray | None = None
     lift: float = 1.0  # the intercept's unit: b' = lift · θ_b
+    standardised: bool = False  # columns have mean zero and mean square one (or none: constant)
     delicate: bool = False  # B undoes a condition number that products in raw columns would not survive
 
     @classmethod
@@ -45,7 +46,7 @@ class Coordinates:
         if not fit_intercept:
             size = np.sqrt(variance + mean**2)
             return cls(np.zeros_like(mean), _inverse(size, size > 0))
-        return cls(mean, _inverse(np.sqrt(variance), ~moments.constant))
+        return cls(mean, _inverse(np.sqrt(variance), ~moments.constant), standardised=True)
 
     @classmethod
     def identity(cls, size: int) -> Coordinates:
@@ -174,7 +175,7 @@ def diagonal_coordinates(
     live = standard.scale > 0
     variance = _inverse(standard.scale**2, live)
     scale = _inverse(np.sqrt(curvature * variance + ridge), live)
-    return replace(standard, scale=scale, lift=curvature**-0.5)
+    return replace(standard, scale=scale, lift=curvature**-0.5, standardised=False)
 
 
 def row_span(rows: Rows, centre: FloatArray) -> tuple[Coordinates, Rows]:

@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -119,46 +120,58 @@ def sweep(
     workers = min(chosen.workers or available_cores(), count)
     with one_blas_thread():
         if chosen.kind == "serial" or workers == 1 or light:
-            results: Iterable[tuple[Any, Any]] = (
-                local(rows.block(i), params, memos[i]) for i in range(count)
-            )
-            return _gather(results)
-        return _gather(_threaded(local, rows, params, memos, workers))
+            return _run(local, rows, params, memos, range(count))
+        return _threaded(local, rows, params, memos, workers)
+
+
+def _run(
+    local: Local, rows: Rows, params: Any, memos: Sequence[Any], blocks: Iterable[int]
+) -> tuple[Any, list[Any]]:
+    """Some blocks in order, added up as they come."""
+    kept: list[Any] = []
+
+    def stats() -> Iterator[Any]:
+        for i in blocks:
+            stat, memo = local(rows.block(i), params, memos[i])
+            kept.append(memo)
+            yield stat
+
+    # a statistic just made for this sweep may be added in place (its __iadd__, where it has one)
+    return merge_tree(stats(), operator.iadd), kept
 
 
 def _threaded(
     local: Local, rows: Rows, params: Any, memos: Sequence[Any], workers: int
-) -> Iterator[tuple[Any, Any]]:
-    """Results in block order with at most 2·workers blocks under way, so memory stays bounded."""
+) -> tuple[Any, list[Any]]:
+    """Runs of blocks side by side, at most two a worker under way, so memory stays bounded.
 
-    def run(i: int) -> tuple[Any, Any]:
+    A run is as long as a power of two, so that it is a whole branch of the merge tree: the sum is the same
+    whatever the number of workers.
+    """
+    length = 1 << max(rows.n_blocks // (4 * workers), 1).bit_length() - 1
+    runs = [range(a, min(a + length, rows.n_blocks)) for a in range(0, rows.n_blocks, length)]
+
+    def work(run: range) -> tuple[Any, list[Any]]:
         with one_blas_thread():
-            return local(rows.block(i), params, memos[i])
+            return _run(local, rows, params, memos, run)
 
     pool = _pool(workers)
-    pending: list[Future[tuple[Any, Any]]] = []
-    submitted = 0
-    try:
-        for done in range(rows.n_blocks):
-            while submitted < rows.n_blocks and submitted < done + 2 * workers:
-                pending.append(pool.submit(run, submitted))
-                submitted += 1
-            yield pending.pop(0).result()
-    finally:  # after an error or Ctrl-C nothing goes on in the background
-        wait([future for future in pending if not future.cancel()])
-
-
-def _gather(results: Iterable[tuple[Any, Any]]) -> tuple[Any, list[Any]]:
-    memos: list[Any] = []
+    pending: list[Future[tuple[Any, list[Any]]]] = []
+    kept: list[Any] = []
 
     def stats() -> Iterator[Any]:
-        for stat, memo in results:
-            memos.append(memo)
+        waiting = iter(runs)
+        pending.extend(pool.submit(work, run) for run in islice(waiting, 2 * workers))
+        while pending:
+            stat, memo = pending.pop(0).result()
+            pending.extend(pool.submit(work, run) for run in islice(waiting, 1))
+            kept.extend(memo)
             yield stat
 
-    # a statistic just made for this sweep may be added in place (its __iadd__, where it has one)
-    total = merge_tree(stats(), operator.iadd)
-    return total, memos
+    try:
+        return merge_tree(stats(), operator.iadd), kept
+    finally:  # after an error or Ctrl-C nothing goes on in the background
+        wait([future for future in pending if not future.cancel()])
 
 
 def merge_tree(stats: Iterable[Any], add: Callable[[Any, Any], Any] = lambda a, b: a + b) -> Any:

@@ -130,15 +130,28 @@ class Objective:
         gradient[: len(t)] = self.ridge * self.coordinates.pull(w)
         return 0.5 * self.ridge * float(np.vdot(w, w)), gradient
 
+    @cached_property
+    def loose_radius(self) -> float:
+        """max_i ‖z_i‖ ≤ √Σ_i ‖z_i‖², which standardised columns of equal weight make √(n q); inf elsewhere."""
+        c = self.coordinates
+        plain = self.fit_intercept and self.rows.weight is None and c.basis is None and c.standardised
+        return float(np.sqrt(self.rows.n * self.shape[0])) if plain else np.inf
+
     def evaluate(
-        self, theta: FloatArray, order: int = 1, stride: int = 1, since: FloatArray | None = None
+        self,
+        theta: FloatArray,
+        order: int = 1,
+        stride: int = 1,
+        since: FloatArray | None = None,
+        radius: bool = False,
     ) -> Evaluation:
         """F and its derivatives up to ``order`` at θ by one sweep; over every ``stride``-th tile only.
 
-        With ``since``, a sweep of the first order also measures how far scores moved from that point to θ.
+        With ``since``, a sweep of the first order also measures how far scores moved from that point to θ; with
+        ``radius`` it measures max ‖z_i‖ too, as every sweep of the second order does.
         """
         measure = since is not None and order == 1 and not self.rows.sparse
-        first_radius = measure and self.coordinates.basis is None
+        first_radius = radius and measure and self.coordinates.basis is None
         want_radius = stride == 1 and not self._radius and (order == 2 or first_radius)
         task = self._task(*self.split(theta), order, stride, want_radius)
         if since is not None and measure:
@@ -159,7 +172,7 @@ class Objective:
             total.value / total.weight + penalty,
             self._gradient(total, task),
             hessian,
-            self._radius[0] if self._radius else np.inf,
+            self._radius[0] if self._radius else self.loose_radius,
             penalty,
             min(total.weight / self.total_weight, 1.0),
             total.drift,

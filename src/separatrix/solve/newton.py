@@ -14,6 +14,8 @@ Cost: O(nq²) a sweep with the Hessian, O(nq) without, O(q³) a factor; q parame
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray
@@ -79,7 +81,7 @@ def newton(
             stopped = _reason_to_stop(account, anchor, point, at, step, theta, slow, exists)
             if stopped:
                 break
-            target = max(tol, ROUNDING) * abs(at.value)
+            goal, target = tol * abs(at.value), max(tol, ROUNDING) * abs(at.value)
             if theta is None:
                 free = _free_step(anchor, point, at, step, decrement, target)
                 if free is not None:
@@ -87,13 +89,13 @@ def newton(
                     account.visit(point, at, f"gap {gap:.1e}")
                     break
                 # a gap at rounding level is not yet weights at rounding level: go on while steps still shrink
-                if gap <= target and (gap <= tol * abs(at.value) or contraction > 0.5 or decrement < 1e-12):
+                if gap <= target and (gap <= goal or contraction > 0.5 or decrement < 1e-12):
                     stopped = "gap ≤ tol"
                     break
             order = 2 if plain else _next_order(decrement, contraction, gap, target, anchor, point)
             before, then = point, at
-            since = anchor.theta if anchor.share < 1 and not anchor.measured else None
-            point, at = _descend(account, point, at, step, decrement, order, since)
+            measure = anchor.worth_measuring(decrement, contraction, goal, at) if order == 1 else {}
+            point, at = _descend(account, point, at, step, decrement, order, measure)
             if at.hessian is not None:
                 anchor = _Anchor(point, at, bend)
             else:
@@ -167,6 +169,19 @@ class _Anchor:
         if new.drift < np.inf:
             self.measured = (theta, new.drift)
 
+    def worth_measuring(
+        self, decrement: float, contraction: float, goal: float, at: Evaluation
+    ) -> dict[str, Any]:
+        """What the next sweep should measure for the proof: nothing until it may be the last one."""
+        expected = decrement * min(contraction, 1.0) / np.sqrt(self.share)
+        if self.share == 1 or contraction == 0 or expected**2 > 20 * goal:
+            return {}
+        return {"since": self.theta, "radius": not 2 * expected * self.bend(at) < 1}
+
+    def bend(self, at: Evaluation) -> float:
+        """r of the curvature bound: the most a score can move in a step of H-length one."""
+        return self.range_factor * at.radius * float(np.sqrt(self.factor.inverse_trace / self.share))
+
     def drift(self, theta: FloatArray, at: Evaluation) -> float:
         """At most how far any score has moved since the Hessian was taken: by Cauchy–Schwarz from there, or from
         the point where it was measured."""
@@ -185,8 +200,7 @@ class _Anchor:
         """The curvature bound for a decrement taken in this factor, scores having moved by ``drift``."""
         if self.factor.singular:
             return np.inf
-        range_ = self.range_factor * at.radius * float(np.sqrt(self.factor.inverse_trace / self.share))
-        return stale_curvature_gap(decrement / np.sqrt(self.share), range_, drift)
+        return stale_curvature_gap(decrement / np.sqrt(self.share), self.bend(at), drift)
 
     def fresh(self, theta: FloatArray) -> bool:
         return bool(np.array_equal(theta, self.theta))
@@ -271,14 +285,14 @@ def _descend(
     step: FloatArray,
     decrement: float,
     order: int,
-    since: FloatArray | None,
+    measure: dict[str, Any],
 ) -> tuple[FloatArray, Evaluation]:
     """θ + αd with F lower than before (α = 1, ½, ¼ …)."""
     slack = 4 * EPS * max(abs(at.value), 1e-300)
     scale = 1.0
     for _ in range(40):
         trial = theta + scale * step
-        new = account.evaluate(trial, order, since=since)
+        new = account.evaluate(trial, order, **measure)
         if new.value <= at.value - 1e-4 * scale * decrement**2 + slack:
             return trial, new
         scale *= 0.5

@@ -53,11 +53,9 @@ class Account:
     sweeps: float = 0.0
     steps: list[tuple[Any, Any, float, float]] = field(default_factory=list)
 
-    def evaluate(
-        self, theta: FloatArray, order: int = 1, stride: int = 1, since: FloatArray | None = None
-    ) -> Evaluation:
+    def evaluate(self, theta: FloatArray, order: int = 1, stride: int = 1, **measure: Any) -> Evaluation:
         self.sweeps += 1.0 / stride
-        return self.objective.evaluate(theta, order, stride, since)
+        return self.objective.evaluate(theta, order, stride, **measure)
 
     def visit(self, theta: FloatArray, at: Evaluation, note: str = "") -> None:
         norm = float(np.linalg.norm(at.gradient))
