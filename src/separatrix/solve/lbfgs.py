@@ -47,7 +47,7 @@ def lbfgs(
             gap, weights_only = bound.gap(theta, at)
             account.visit(theta, at, f"gap {gap:.1e}")
             target = max(tol, ROUNDING) * abs(at.value)
-            if gap > target >= 2 * weights_only:
+            if gap > target >= 1.1 * weights_only:
                 # only the intercept is in the way: the bound is linear in its slope, so put that to zero
                 theta = objective.settle_intercept(theta)
                 at = account.evaluate(theta)
