@@ -26,17 +26,17 @@ from separatrix.data.rows import Rows
 NAMED = 5  # how many culprits an error lists before it counts the rest
 
 
-def read_table(estimator: Any, X: Any, *, reset: bool) -> Any:
+def read_table(estimator: Any, X: Any, *, reset: bool, missing: bool = False) -> Any:
     """X as an ndarray, a CSR matrix or a Dask collection; column names and number set or compared.
 
-    Finite values are not checked here: the first sweep of a fit sees them (see :func:`refuse_nonfinite`).
+    With ``missing`` a frame's empty cells become NaN; without, they are refused by name. Finite values are not checked here: the first sweep of a fit sees them (see :func:`refuse_nonfinite`).
     """
     if is_dask(X):
         return _dask_table(estimator, X, reset=reset)
     is_frame = _is_frame(X)
     if is_frame:
         _check_feature_names(estimator, X, reset=reset)
-        X = _frame_cells(X)
+        X = _frame_cells(X, missing=missing)
     elif type(X).__module__.startswith("cupy"):
         raise TypeError("arrays on a GPU are not read yet: call .get() to bring X to the host")
     _refuse_dates(X)
@@ -56,10 +56,13 @@ def read_table(estimator: Any, X: Any, *, reset: bool) -> Any:
     return X
 
 
-def read_for_prediction(estimator: Any, X: Any) -> Any:
-    """The table of a prediction: same columns as in training, and every cell finite."""
-    X = read_table(estimator, X, reset=False)
+def read_for_prediction(estimator: Any, X: Any, *, missing: bool = False) -> Any:
+    """The table of a prediction: same columns as in training, and every cell finite (or, where legal, missing)."""
+    X = read_table(estimator, X, reset=False, missing=missing)
     if is_dask(X):
+        return X
+    if missing:
+        refuse_infinite(estimator, X)
         return X
     cells = X if isinstance(X, np.ndarray) else X.data
     if cells.dtype.kind == "f" and not np.isfinite(cells.sum()):
@@ -69,11 +72,13 @@ def read_for_prediction(estimator: Any, X: Any) -> Any:
     return X
 
 
-def rows_of(estimator: Any, X: Any, y: Any = None, weight: FloatArray | None = None) -> Rows:
+def rows_of(
+    estimator: Any, X: Any, y: Any = None, weight: FloatArray | None = None, *, missing: bool = False
+) -> Rows:
     """Rows on their grid from what :func:`read_table` returned."""
     if not is_dask(X):
         return Rows.of(X, y, weight)
-    parts, lengths = _dask_parts(X)
+    parts, lengths = _dask_parts(X, missing)
     edges = (0, *np.cumsum(lengths).tolist())
     if edges[-1] == 0:
         raise ValueError(
@@ -95,6 +100,23 @@ def refuse_nonfinite(estimator: Any, rows: Rows, moments: Moments) -> None:
             raise ValueError(_nonfinite_message(estimator, cells, finite, block.start))
     column = column_name(estimator, int(np.flatnonzero(bad)[0]))
     raise ValueError(f"column {column} holds values too large to square: divide it by a power of ten")
+
+
+def refuse_infinite(estimator: Any, X: Any, start: int = 0) -> None:
+    """Raise, naming column and row, when a cell is infinite; NaN is a missing cell, and legal."""
+    cells = X if isinstance(X, np.ndarray) else X.data
+    if cells.dtype.kind != "f" or cells.size == 0 or np.isfinite(cells.sum()):
+        return
+    wrong = np.isinf(X if isinstance(X, np.ndarray) else X.toarray())
+    if wrong.any():
+        raise ValueError(_nonfinite_message(estimator, X, ~wrong, start))
+
+
+def refuse_not_finite(estimator: Any, cells: np.ndarray, start: int = 0) -> None:
+    """Raise, naming column and row, when a cell is missing or infinite."""
+    finite = np.isfinite(cells)
+    if not finite.all():
+        raise ValueError(_nonfinite_message(estimator, cells, finite, start))
 
 
 def column_name(estimator: Any, j: int) -> str:
@@ -129,6 +151,44 @@ def read_labels(y: Any, n: int | None) -> tuple[np.ndarray, np.ndarray]:
     if labels.dtype.kind == "f":
         check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
+    return classes, codes
+
+
+def read_some_labels(y: Any, n: int | None, known: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """(classes, codes) where a row may have no label: its code is −1.
+
+    No label is None or NaN, and among integers −1, unless −1 is a known class or the only other label besides
+    one: y of −1 and 1 is the usual coding of two classes. ``known`` lists the classes met before.
+
+    >>> classes, codes = read_some_labels([0, 1, -1], 3)
+    >>> classes.tolist(), codes.tolist()
+    ([0, 1], [0, 1, -1])
+    """
+    if y is None:
+        read_labels(y, n)
+    if is_dask(y):
+        y = y.compute()
+    labels = _as_label_array(y)
+    if labels.dtype.kind in "iu":
+        absent = labels == -1
+        if known is None and len(np.unique(labels[~absent])) < 2 or known is not None and -1 in list(known):
+            absent = np.zeros(len(labels), dtype=bool)
+    elif labels.dtype.kind == "f":
+        absent = np.isnan(labels)
+    elif labels.dtype.kind == "O":
+        absent = np.array([_is_missing(v) for v in labels], dtype=bool)
+    else:
+        absent = np.zeros(len(labels), dtype=bool)
+    if not absent.any():
+        return read_labels(labels, n)
+    if n is not None and len(labels) != n:
+        read_labels(labels, n)
+    present = labels[~absent]
+    if labels.dtype.kind == "O" and len(present) and all(isinstance(v, (int, np.integer)) for v in present):
+        present = present.astype(np.int64)
+    classes, found = read_labels(present, None)
+    codes = np.full(len(labels), -1, dtype=np.intp)
+    codes[~absent] = found
     return classes, codes
 
 
@@ -214,7 +274,7 @@ def _refuse_dates(X: Any) -> None:
         )
 
 
-def _frame_cells(X: Any) -> Any:
+def _frame_cells(X: Any, *, missing: bool = False) -> Any:
     """The cells of a frame as one array; a column that is not a number is refused by name."""
     import narwhals as nw
 
@@ -226,7 +286,8 @@ def _frame_cells(X: Any) -> Any:
         if isinstance(dtype, (nw.Categorical, nw.Enum)):
             refused.append((name, "categorical: its codes are names, not numbers"))
         elif isinstance(dtype, nw.Object):
-            if not all(isinstance(v, (int, float, np.number)) for v in column.to_list()):
+            values = [v for v in column.to_list() if not (missing and v is None)]
+            if not all(isinstance(v, (int, float, np.number)) for v in values):
                 refused.append((name, "of mixed or text values"))
         elif not (dtype.is_numeric() or isinstance(dtype, nw.Boolean)):
             refused.append((name, str(dtype).lower()))
@@ -237,19 +298,30 @@ def _frame_cells(X: Any) -> Any:
             f"{listed}{more}. Linear models read numbers: encode such columns first "
             "(OneHotEncoder for categories, TfidfVectorizer for text), or drop them"
         )
-    for name, column in columns:
-        missing = column.is_null()
-        if missing.any():
-            i = int(np.flatnonzero(missing.to_numpy())[0])
-            raise ValueError(
-                f"Input X contains NaN: column {name!r} is missing in row {i} "
-                f"({int(missing.sum())} rows in all): fill such cells (SimpleImputer) or drop the rows"
-            )
+    empty = [(name, column.is_null()) for name, column in columns]
+    empty = [(name, where) for name, where in empty if where.any()]
+    if empty and missing:
+        return np.column_stack([_with_nan(column) for _, column in columns])
+    if empty:
+        name, where = empty[0]
+        i = int(np.flatnonzero(where.to_numpy())[0])
+        raise ValueError(
+            f"Input X contains NaN: column {name!r} is missing in row {i} "
+            f"({int(where.sum())} rows in all): fill such cells (SimpleImputer) or drop the rows"
+        )
     dtypes = {str(column.dtype) for _, column in columns}
     cells = frame.to_numpy()
     if cells.dtype == object:
         cells = cells.astype(np.float64)
     return cells if dtypes != {"Boolean"} else cells.astype(bool)
+
+
+def _with_nan(column: Any) -> FloatArray:
+    """A column's numbers as float64, empty cells NaN."""
+    where = column.is_null().to_numpy()
+    out = np.full(len(column), np.nan)
+    out[~where] = np.asarray(column.filter(~column.is_null()).to_numpy(), dtype=np.float64)
+    return out
 
 
 def _nonfinite_message(estimator: Any, cells: Any, finite: np.ndarray, start: int = 0) -> str:
@@ -356,12 +428,12 @@ def _dask_table(estimator: Any, X: Any, *, reset: bool) -> Any:
     return X
 
 
-def _dask_parts(X: Any) -> tuple[list[Any], list[int]]:
+def _dask_parts(X: Any, missing: bool = False) -> tuple[list[Any], list[int]]:
     """Row partitions as delayed ndarrays, and their lengths (read when Dask does not know them)."""
     import dask
 
     if hasattr(X, "columns"):
-        parts = [dask.delayed(_frame_cells)(part) for part in X.to_delayed()]
+        parts = [dask.delayed(_frame_cells)(part, missing=missing) for part in X.to_delayed()]
     else:
         X = X.rechunk({1: -1})
         parts = list(X.to_delayed().ravel())

@@ -174,6 +174,18 @@ def _threaded(
         wait([future for future in pending if not future.cancel()])
 
 
+def each_in_threads(work: Callable[[Any], None], items: Sequence[Any]) -> None:
+    """work(item) for every item, on the pool where the engine has one; the first error is raised."""
+    chosen = current_engine()
+    workers = min(chosen.workers or available_cores(), len(items))
+    if chosen.kind == "serial" or workers <= 1:
+        for item in items:
+            work(item)
+        return
+    for _ in _pool(workers).map(work, items):
+        pass
+
+
 def merge_tree(stats: Iterable[Any], add: Callable[[Any, Any], Any] = lambda a, b: a + b) -> Any:
     """Add in the order of a binary counter: the association depends on the count alone.
 

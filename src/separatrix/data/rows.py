@@ -9,7 +9,7 @@ comes. Validation happened at the door (``data.door``); nothing here checks agai
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
-from separatrix.data.engine import current_engine, sweep
+from separatrix.data.engine import current_engine, each_in_threads, one_blas_thread, sweep
 
 TILE_BYTES = (
     1 << 21
@@ -145,6 +145,32 @@ class Rows:
         """Weighted mean and variance of every column, in one sweep."""
         total: Moments = sweep(_moments, self)[0]
         return total
+
+
+def over_rows(function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
+    """function(X) computed by tiles on the engine's threads; each row of the answer belongs to a row of X."""
+    n, p = X.shape
+    dense = isinstance(X, np.ndarray)
+    width = p if dense else max(1, X.nnz // max(n, 1))
+    size = max(64, TILE_BYTES // (8 * max(width, 1)))
+    if n <= 2 * size:
+        return function(X)
+    starts = range(0, n, size)
+
+    def part(a: int) -> np.ndarray:
+        b = min(a + size, n)
+        return function(X[a:b] if dense else _csr_slice(X, a, b))
+
+    with one_blas_thread():
+        first = part(0)
+        out = np.empty((n, *first.shape[1:]), dtype=first.dtype)
+        out[: len(first)] = first
+
+        def work(a: int) -> None:
+            out[a : a + size] = part(a)
+
+        each_in_threads(work, starts[1:])
+    return out
 
 
 def grid(n: int, blocks: int) -> tuple[int, ...]:

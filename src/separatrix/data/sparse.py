@@ -57,6 +57,15 @@ def back_k(data, indices, indptr, slope, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def add_rows(data, indices, indptr, rows, weight, out):  # type: ignore[no-untyped-def]
+    """out_j += Σ_i w_i x_ij over the given rows."""
+    for at_row in range(rows.shape[0]):
+        i, w = rows[at_row], weight[at_row]
+        for at in range(indptr[i], indptr[i + 1]):
+            out[np.uint64(indices[at])] += w * data[at]
+
+
+@njit(cache=True, nogil=True)
 def column_sums(data, indices, spread, sums):  # type: ignore[no-untyped-def]
     """Per column (Σ w x, Σ w x²) over the stored cells, side by side; ``spread`` is each cell's weight (or empty)."""
     weighted = spread.shape[0] > 0

@@ -11,15 +11,94 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_dask, read_for_prediction, read_labels, read_weights
+from separatrix.data.rows import over_rows
 
 
-class LinearClassifier(ClassifierMixin, BaseEstimator):
+class Classifier(ClassifierMixin, BaseEstimator):
+    """Rows in, labels of any hashable type out; subclasses say which class wins a row (`_winner`)."""
+
+    classes_: np.ndarray
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows, by weight, that are predicted right; labels of any hashable type."""
+        codes = np.asarray(self._on_rows(X, self._tiled(self._winner)))
+        labels, given = read_labels(y, len(codes))
+        known = {v: k for k, v in enumerate(self.classes_.tolist())}
+        expected = np.array([known.get(v, -1) for v in labels.tolist()])[given]
+        return float(np.average(codes == expected, weights=read_weights(sample_weight, len(codes))))
+
+    def _winner(self, cells: Any) -> np.ndarray:
+        """Index of the class a row is given."""
+        raise NotImplementedError
+
+    def _codes_of(self, y: Any, n: int) -> np.ndarray:
+        """Indices of labels into ``classes_``; an unknown label is refused by value."""
+        labels, codes = read_labels(y, n)
+        known = {v: k for k, v in enumerate(self.classes_.tolist())}
+        unknown = [v for v in labels.tolist() if v not in known]
+        if unknown:
+            raise ValueError(f"label {unknown[0]!r} was not seen in training: the classes are {list(known)}")
+        return np.array([known[v] for v in labels.tolist()], dtype=np.intp)[codes]
+
+    def _read_for_prediction(self, X: Any) -> Any:
+        return read_for_prediction(self, X)
+
+    def _tiled(self, function: Any) -> Any:
+        """The function by tiles of rows, on the engine's threads."""
+        return lambda cells: over_rows(function, cells)
+
+    def _on_rows(self, X: Any, function: Any) -> Any:
+        """Apply to the checked rows; a Dask collection is answered lazily, partition by partition."""
+        check_is_fitted(self)
+        cells = self._read_for_prediction(X)
+        if not is_dask(cells):
+            return function(cells)
+        if hasattr(cells, "columns"):
+            cells = cells.to_dask_array(lengths=True)
+        sample = function(np.zeros((1, cells.shape[1]), dtype=cells.dtype))
+        cells = cells.rechunk({1: -1})
+        if sample.ndim == 1:
+            return cells.map_blocks(function, dtype=sample.dtype, drop_axis=1)
+        chunks = (cells.chunks[0], (sample.shape[1],))
+        return cells.map_blocks(function, dtype=sample.dtype, chunks=chunks)
+
+
+def minimum_cost(model: Any, X: Any, cost: Any) -> np.ndarray:
+    """argmin_l Σ_k P(k | x) C_kl, the class of least expected cost; C_kl is the cost of saying l when k is true.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegression().fit(X, y)
+    >>> wary = [[0, 1, 1], [1, 0, 1], [1, 9, 0]]  # calling a 2 a 1 is costly
+    >>> int((model.predict(X) == 2).sum()), int((minimum_cost(model, X, wary) == 2).sum())
+    (50, 71)
+    """
+    k = len(model.classes_)
+    matrix = np.asarray(cost, dtype=float)
+    if matrix.shape != (k, k):
+        raise ValueError(
+            f"cost must be a {k}×{k} matrix, a row for each true class and a column for each answer, in the "
+            f"order of classes_; got shape {matrix.shape}"
+        )
+    if not np.isfinite(matrix).all():
+        raise ValueError("cost must be finite: use a large number for what must not happen")
+    wrong = np.flatnonzero(np.diag(matrix) < 0)
+    if len(wrong):
+        label = model.classes_.tolist()[int(wrong[0])]
+        raise ValueError(
+            f"cost of a right answer is negative for class {label!r}: costs are what a wrong answer adds, so "
+            "subtract the diagonal from its row"
+        )
+    return np.asarray(model.classes_[np.asarray(model.predict_proba(X) @ matrix).argmin(axis=1)])
+
+
+class LinearClassifier(Classifier):
     """A classifier whose score is w·x + w₀: prediction, and the geometry of its surface.
 
     Subclasses set ``classes_``, ``coef_`` (1, p) or (K, p), ``intercept_`` (1,) or (K,), and ``rule_``.
     """
 
-    classes_: np.ndarray
     rule_: LinearRule
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -29,15 +108,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest score, which is also the most probable one."""
 
-        return self._on_rows(X, lambda cells: np.asarray(self.classes_[self._winner(cells)]))
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows, by weight, that are predicted right; labels of any hashable type."""
-        codes = np.asarray(self._on_rows(X, self._winner))
-        labels, given = read_labels(y, len(codes))
-        known = {v: k for k, v in enumerate(self.classes_.tolist())}
-        expected = np.array([known.get(v, -1) for v in labels.tolist()])[given]
-        return float(np.average(codes == expected, weights=read_weights(sample_weight, len(codes))))
+        return self._on_rows(X, self._tiled(lambda cells: np.asarray(self.classes_[self._winner(cells)])))
 
     def signed_distance(self, X: Any) -> FloatArray:
         """(w·x + w₀)/‖w‖ of each row, positive on the side of the second class (two classes)."""
@@ -63,30 +134,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         target = 2.0 * codes - 1.0 if self.rule_.coef.ndim == 1 else codes
         margin: FloatArray = getattr(self.rule_, kind)(cells, target)
         return margin
-
-    def _codes_of(self, y: Any, n: int) -> np.ndarray:
-        """Indices of labels into ``classes_``; an unknown label is refused by value."""
-        labels, codes = read_labels(y, n)
-        known = {v: k for k, v in enumerate(self.classes_.tolist())}
-        unknown = [v for v in labels.tolist() if v not in known]
-        if unknown:
-            raise ValueError(f"label {unknown[0]!r} was not seen in training: the classes are {list(known)}")
-        return np.array([known[v] for v in labels.tolist()], dtype=np.intp)[codes]
-
-    def _on_rows(self, X: Any, function: Any) -> Any:
-        """Apply to the checked rows; a Dask collection is answered lazily, partition by partition."""
-        check_is_fitted(self)
-        cells = read_for_prediction(self, X)
-        if not is_dask(cells):
-            return function(cells)
-        if hasattr(cells, "columns"):
-            cells = cells.to_dask_array(lengths=True)
-        sample = function(np.zeros((1, cells.shape[1]), dtype=cells.dtype))
-        cells = cells.rechunk({1: -1})
-        if sample.ndim == 1:
-            return cells.map_blocks(function, dtype=sample.dtype, drop_axis=1)
-        chunks = (cells.chunks[0], (sample.shape[1],))
-        return cells.map_blocks(function, dtype=sample.dtype, chunks=chunks)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -35,7 +35,7 @@ from separatrix.data.door import (
 )
 from separatrix.data.engine import engine, one_blas_thread
 from separatrix.data.objective import Objective
-from separatrix.models.base import LinearClassifier
+from separatrix.models.base import LinearClassifier, minimum_cost
 from separatrix.models.likelihood import false_alarm, joined, no_optimum, separation, verdict_of
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.outcome import Path
@@ -184,6 +184,10 @@ class LogisticRegression(LinearClassifier):
             return softmax(scores)
 
         return self._on_rows(X, probability)
+
+    def predict(self, X: Any, cost: Any = None) -> np.ndarray:
+        """The most probable class, or with ``cost`` (K, K) the one of least expected cost Σ_k P(k|x) C_kl."""
+        return super().predict(X) if cost is None else minimum_cost(self, X, cost)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """log P(class | x) from the scores, so that a small probability keeps its digits."""

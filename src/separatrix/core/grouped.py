@@ -1,0 +1,407 @@
+"""Facts of rows by class: GroupMoments, GroupScatter, GroupSums, from memberships R that may be soft.
+
+    W_k = Σ_i R_ik      m_k = Σ_i R_ik x_i / W_k      S_g = Σ_{k ∈ g} Σ_i R_ik (x_i − m_k)(x_i − m_k)ᵀ
+
+R_ik is row i's weight if its label is k and 0 else (a hard membership), or the weight times a posterior
+probability (a soft one, as EM needs it). Notes [6867] 3.1: every generative model of the notes is a function of
+these sums. They merge by Chan's rule, class by class, so that classes a world apart do not cancel, and they can
+be laid out over more classes (`spread`), so that a class may come later. A NaN cell is a missing one: it counts
+in no sum of its column.
+
+Shapes: X (n, p), K classes. Cost: O(np) for moments and sums, O(np²) for scatters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .second_order import Array, Statistic, remaining, two_sum
+
+FEW_CLASSES = 32  # up to which a product with an indicator matrix beats sorting the rows by class
+NEAR_ORIGIN = 1e-3  # scatter over sum of squares above which plain sums keep twelve digits of it
+
+
+class Members:
+    """R of some rows: ``codes`` (n,) with −1 for none, or ``soft`` (n, K); times ``weight`` (n,) where given.
+
+    >>> Members(2, codes=np.array([0, 1, 1, -1])).sum(np.array([[1.0], [2.0], [4.0], [9.0]])).tolist()
+    [[1.0], [6.0]]
+    """
+
+    def __init__(
+        self,
+        k: int,
+        codes: NDArray[np.intp] | None = None,
+        weight: Array | None = None,
+        soft: Array | None = None,
+    ):
+        assert codes is not None or soft is not None
+        self.k, self.codes, self.weight, self.soft = k, codes, weight, soft
+
+    @cached_property
+    def matrix(self) -> Array:
+        """R itself: (n, K)."""
+        if self.soft is not None:
+            return self.soft if self.weight is None else self.soft * self.weight[:, None]
+        assert self.codes is not None
+        indicator = (self.codes[:, None] == np.arange(self.k)).astype(np.float64)
+        if self.weight is not None:
+            indicator *= self.weight[:, None]
+        return indicator
+
+    @cached_property
+    def _by_class(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+        """Rows in the order of their class, where each class present begins, and which it is."""
+        assert self.codes is not None
+        order = np.argsort(self.codes, kind="stable")
+        order = order[np.count_nonzero(self.codes < 0) :]
+        present, first = np.unique(self.codes[order], return_index=True)
+        return order, first, present
+
+    def sum(self, Z: Array) -> Array:
+        """Σ_i R_ik z_i: (K, p)."""
+        if self.soft is not None or self.k <= FEW_CLASSES:
+            with np.errstate(all="ignore"):  # a NaN or an infinity shows in the sum, and is dealt with there
+                return np.dot(self.matrix.T, Z)
+        order, first, present = self._by_class
+        out = np.zeros((self.k, Z.shape[1]))
+        if len(order):
+            rows = Z[order] if self.weight is None else Z[order] * self.weight[order, None]
+            out[present] = np.add.reduceat(rows, first, axis=0)
+        return out
+
+    @cached_property
+    def count(self) -> Array:
+        """W_k: (K,)."""
+        if self.soft is not None:
+            return self.matrix.sum(axis=0)
+        assert self.codes is not None
+        labelled = self.codes >= 0
+        if labelled.all():
+            return np.bincount(self.codes, self.weight, minlength=self.k).astype(np.float64)
+        weight = None if self.weight is None else self.weight[labelled]
+        return np.bincount(self.codes[labelled], weight, minlength=self.k).astype(np.float64)
+
+    def classes(self) -> list[tuple[int, NDArray[np.intp], Array]]:
+        """(k, its rows, their R_ik) for every class that has rows."""
+        if self.soft is not None:
+            rows = np.arange(len(self.soft))
+            return [(k, rows, self.matrix[:, k]) for k in range(self.k)]
+        order, first, present = self._by_class
+        found = []
+        for k, rows in zip(present.tolist(), np.split(order, first[1:]), strict=True):
+            found.append((k, rows, np.ones(len(rows)) if self.weight is None else self.weight[rows]))
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupMoments(Statistic):
+    """weight W_kj, mean m_kj and second = Σ R (x − m_kj)², for every class k and column j: all (K, p).
+
+    weight depends on the column because missing cells count in none. ``tail`` is what rounding took off the mean.
+
+    >>> a = GroupMoments.of(np.array([[1e8 - 1], [1e8 + 1], [5.0]]), Members(2, codes=np.array([0, 0, 1])))
+    >>> a.mean.tolist(), a.second.tolist()
+    ([[100000000.0], [5.0]], [[2.0], [0.0]])
+    """
+
+    weight: Array
+    mean: Array
+    tail: Array
+    second: Array
+
+    @classmethod
+    def zero(cls, k: int, p: int) -> Self:
+        return cls(np.zeros((k, p)), np.zeros((k, p)), np.zeros((k, p)), np.zeros((k, p)))
+
+    @classmethod
+    def of(cls, X: NDArray[Any], members: Members) -> Self:
+        """Plain sums where they keep their digits, else centred class by class."""
+        X = X if X.dtype == np.float64 else X.astype(np.float64)
+        count, first, second = members.count, members.sum(X), members.sum(X * X)
+        return cls.of_sums(count, first, second) or cls.centred(X, members)
+
+    @classmethod
+    def of_sums(cls, count: Array, first: Array, second: Array) -> Self | None:
+        """From Σ R x and Σ R x², unless a column is constant, far from its spread, missing or not finite."""
+        with np.errstate(all="ignore"):
+            weight = np.repeat(count[:, None], first.shape[1], axis=1)
+            mean = np.where(weight > 0, first / weight, 0.0)
+            scatter = second - weight * mean * mean
+            sound = (scatter > NEAR_ORIGIN * second) & np.isfinite(scatter) | (weight == 0)
+        return cls(weight, mean, np.zeros_like(mean), np.where(weight > 0, scatter, 0.0)) if sound.all() else None
+
+    @classmethod
+    def centred(cls, X: NDArray[Any], members: Members) -> Self:
+        k, p = members.k, X.shape[1]
+        weight, mean, tail, second = np.zeros((k, p)), np.zeros((k, p)), np.zeros((k, p)), np.zeros((k, p))
+        with np.errstate(all="ignore"):
+            for c, rows, w in members.classes():
+                cells = X[rows].astype(np.float64, copy=False)
+                present = ~np.isnan(cells)
+                if present.all():
+                    total = np.full(p, w.sum())
+                    shift = _one_present(cells, present)
+                    z = cells - shift
+                else:
+                    total = w @ present
+                    shift = _one_present(cells, present)
+                    z = np.where(present, cells - shift, 0.0)
+                offset = np.where(total > 0, w @ z / total, 0.0)
+                z -= offset
+                z[~present] = 0.0
+                weight[c], second[c] = total, w @ (z * z)
+                mean[c], tail[c] = two_sum(shift, offset)
+        empty = weight == 0
+        for array in (mean, tail, second):
+            array[empty] = 0.0
+        return cls(weight, mean, tail, second)
+
+    @property
+    def variance(self) -> Array:
+        """second / weight; NaN where there are no rows."""
+        with np.errstate(all="ignore"):
+            return self.second / self.weight
+
+    def spread(self, index: NDArray[np.intp], k: int) -> Self:
+        """The same facts among k classes: class c becomes index[c]."""
+        return _spread(self, index, k)
+
+    def pooled(self) -> Self:
+        """All classes as one: (1, p), the spread between classes included."""
+        total = type(self).zero(1, self.mean.shape[1])
+        for c in range(len(self.mean)):
+            total = total + type(self)(*(getattr(self, f)[c : c + 1] for f in self.__slots__))
+        return total
+
+    def __add__(self, other: Self) -> Self:
+        self._check_same_shape(other)
+        with np.errstate(all="ignore"):
+            total = self.weight + other.weight
+            b = np.where(total > 0, other.weight / total, 0.0)
+            delta = (other.mean - self.mean) + (other.tail - self.tail)
+            start, rest = _heavier(self, other)
+            back = np.where(self.weight >= other.weight, b, b - 1.0) * delta
+            mean, tail = two_sum(start, rest + back)
+            second = self.second + other.second + delta * delta * (self.weight * b)
+        return type(self)(total, mean, tail, second)
+
+    def __sub__(self, other: Self) -> Self:
+        self._check_same_shape(other)
+        rest = np.asarray(remaining(self.weight, other.weight))
+        with np.errstate(all="ignore"):
+            delta = (self.mean - other.mean) + (self.tail - other.tail)
+            shift = np.where(rest > 0, delta * (other.weight / rest), 0.0)
+            mean, tail = two_sum(self.mean, self.tail + shift)
+            gone = delta + shift
+            second = self.second - other.second - gone * gone * np.where(
+                self.weight > 0, other.weight * rest / self.weight, 0.0
+            )
+        live = rest > 0
+        second = np.where(live & (second > 1e-12 * self.second), second, 0.0)
+        return type(self)(rest, np.where(live, mean, 0.0), np.where(live, tail, 0.0), second)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupScatter(Statistic):
+    """weight W_k (K,), mean m_k (K, p) + tail, and scatter S_g (G, p, p) of the groups ``group`` (K,) names.
+
+    One group: LDA's pooled scatter, never a matrix a class. G = K: QDA's.
+
+    >>> X = np.array([[0.0], [2.0], [10.0], [14.0]])
+    >>> s = GroupScatter.of(X, Members(2, codes=np.array([0, 0, 1, 1])), np.array([0, 0]))
+    >>> s.mean.ravel().tolist(), s.scatter.ravel().tolist()
+    ([1.0, 12.0], [10.0])
+    """
+
+    weight: Array
+    mean: Array
+    tail: Array
+    scatter: Array
+    group: NDArray[np.intp]
+
+    @classmethod
+    def zero(cls, group: NDArray[np.intp], p: int) -> Self:
+        k, g = len(group), int(group.max(initial=-1)) + 1
+        return cls(np.zeros(k), np.zeros((k, p)), np.zeros((k, p)), np.zeros((g, p, p)), np.asarray(group))
+
+    @classmethod
+    def of(cls, X: NDArray[Any], members: Members, group: NDArray[np.intp]) -> Self:
+        """X without missing cells."""
+        p, g = X.shape[1], int(group.max(initial=-1)) + 1
+        count = members.count
+        scatter = np.zeros((g, p, p))
+        X = X if X.dtype == np.float64 else X.astype(np.float64)
+        with np.errstate(all="ignore"):
+            shift = np.where(count[:, None] > 0, members.sum(X) / count[:, None], 0.0)
+            if members.soft is not None:
+                offset = np.empty_like(shift)
+                for c in range(members.k):
+                    z, w = X - shift[c], members.matrix[:, c]
+                    offset[c] = np.where(count[c] > 0, np.dot(w, z) / count[c], 0.0)
+                    scatter[group[c]] += np.dot(z.T * w, z)
+            else:
+                assert members.codes is not None
+                z = np.take(shift, members.codes, axis=0)  # −1 takes a row of no weight: put to zero below
+                np.subtract(X, z, out=z)
+                offset = np.where(count[:, None] > 0, members.sum(z) / count[:, None], 0.0)
+                if members.weight is not None:
+                    z *= np.sqrt(members.weight)[:, None]
+                if (members.codes < 0).any():
+                    z[members.codes < 0] = 0.0
+                for i in range(g):
+                    part = z if g == 1 else z[group[members.codes] == i]
+                    scatter[i] = np.dot(part.T, part)
+            for i in range(g):  # the offsets are rounding: their part is kept for exactness at 1e8 ± 1
+                mine = group == i
+                scatter[i] -= (offset[mine].T * count[mine]) @ offset[mine]
+            mean, tail = two_sum(shift, offset)
+        return cls(count, mean, tail, scatter, np.asarray(group))
+
+    def spread(self, index: NDArray[np.intp], k: int, group: NDArray[np.intp]) -> Self:
+        """The same facts among k classes in the given groups: class c becomes index[c]."""
+        out = type(self).zero(group, self.mean.shape[1])
+        weight, mean, tail, scatter = (np.array(getattr(out, f)) for f in out.__slots__[:4])
+        weight[index], mean[index], tail[index] = self.weight, self.mean, self.tail
+        for c, to in enumerate(index.tolist()):
+            scatter[group[to]] = self.scatter[self.group[c]]
+        return type(self)(weight, mean, tail, scatter, np.asarray(group))
+
+    def __add__(self, other: Self) -> Self:
+        self._check_same_shape(other)
+        with np.errstate(all="ignore"):
+            total = self.weight + other.weight
+            b = np.where(total > 0, other.weight / total, 0.0)
+            delta = (other.mean - self.mean) + (other.tail - self.tail)
+            heavier = (self.weight >= other.weight)[:, None]
+            back = np.where(heavier, b[:, None], b[:, None] - 1.0) * delta
+            start = np.where(heavier, self.mean, other.mean)
+            rest = np.where(heavier, self.tail, other.tail)
+            mean, tail = two_sum(start, rest + back)
+            scatter = self.scatter + other.scatter
+            share = self.weight * b
+            for g in range(len(scatter)):
+                mine = (self.group == g) & (share > 0)
+                scatter[g] += (delta[mine].T * share[mine]) @ delta[mine]
+        return type(self)(total, mean, tail, scatter, self.group)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupSums(Statistic):
+    """value Σ R x (K, p) and weight Σ R (K,): counts of words, successes, levels.
+
+    >>> (GroupSums(np.ones((1, 2)), np.ones(1)) + GroupSums(np.ones((1, 2)), np.ones(1))).value.tolist()
+    [[2.0, 2.0]]
+    """
+
+    value: Array
+    weight: Array
+
+    @classmethod
+    def zero(cls, k: int, p: int) -> Self:
+        return cls(np.zeros((k, p)), np.zeros(k))
+
+    def spread(self, index: NDArray[np.intp], k: int) -> Self:
+        return _spread(self, index, k)
+
+    def __add__(self, other: Self) -> Self:
+        self._check_same_shape(other)
+        return type(self)(self.value + other.value, self.weight + other.weight)
+
+    def __sub__(self, other: Self) -> Self:
+        self._check_same_shape(other)
+        return type(self)(
+            np.asarray(remaining(self.value, other.value)), np.asarray(remaining(self.weight, other.weight))
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupCounts(Statistic):
+    """tables[j] (K, L_j): the weight of every level of column j in every class; columns may differ in levels.
+
+    >>> a = GroupCounts.of(np.array([[0.0], [1.0], [np.nan]]), Members(1, codes=np.zeros(3, dtype=int)))
+    >>> (a + GroupCounts((np.array([[1.0, 0.0, 5.0]]),))).tables[0].tolist()
+    [[2.0, 1.0, 5.0]]
+    """
+
+    tables: tuple[Array, ...]
+
+    @classmethod
+    def zero(cls, k: int, p: int) -> Self:
+        return cls(tuple(np.zeros((k, 0)) for _ in range(p)))
+
+    @classmethod
+    def of(cls, X: NDArray[Any], members: Members) -> Self:
+        """X holds level numbers 0, 1, …; NaN (or a negative number) is no level."""
+        tables, k = [], members.k
+        for column in X.T:
+            known = column >= 0
+            levels = column[known].astype(np.intp)
+            size = int(levels.max(initial=-1)) + 1
+            if members.soft is not None:
+                parts = [np.bincount(levels, members.matrix[known, c], minlength=size) for c in range(k)]
+                tables.append(np.array(parts).reshape(k, size))
+                continue
+            assert members.codes is not None
+            mine = members.codes[known] >= 0
+            weight = None if members.weight is None else members.weight[known][mine]
+            at = members.codes[known][mine] * size + levels[mine]
+            tables.append(np.bincount(at, weight, minlength=k * size).reshape(k, size).astype(np.float64))
+        return cls(tuple(tables))
+
+    def spread(self, index: NDArray[np.intp], k: int) -> Self:
+        out = []
+        for table in self.tables:
+            new = np.zeros((k, table.shape[1]))
+            new[index] = table
+            out.append(new)
+        return type(self)(tuple(out))
+
+    def recode(self, places: list[Any]) -> Self:
+        """Level l of column j becomes places[j][l] (None: as it is)."""
+        out = []
+        for table, place in zip(self.tables, places, strict=True):
+            if place is None:
+                out.append(table)
+                continue
+            new = np.zeros((len(table), int(np.max(place, initial=-1)) + 1))
+            new[:, place[: table.shape[1]]] = table
+            out.append(new)
+        return type(self)(tuple(out))
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(tuple(_padded_sum(a, b) for a, b in zip(self.tables, other.tables, strict=True)))
+
+
+def _padded_sum(a: Array, b: Array) -> Array:
+    wide, narrow = (a, b) if a.shape[1] >= b.shape[1] else (b, a)
+    total = wide.copy()
+    total[:, : narrow.shape[1]] += narrow
+    return total
+
+
+def _spread(statistic: Any, index: NDArray[np.intp], k: int) -> Any:
+    out = []
+    for name in statistic.__slots__:
+        old = getattr(statistic, name)
+        new = np.zeros((k, *old.shape[1:]))
+        new[index] = old
+        out.append(new)
+    return type(statistic)(*out)
+
+
+def _heavier(a: GroupMoments, b: GroupMoments) -> tuple[Array, Array]:
+    first = a.weight >= b.weight
+    return np.where(first, a.mean, b.mean), np.where(first, a.tail, b.tail)
+
+
+def _one_present(cells: Array, present: NDArray[np.bool_]) -> Array:
+    """A value each column really takes (its first), so that nothing far away is subtracted."""
+    at = present.argmax(axis=0)
+    shift = cells[at, np.arange(cells.shape[1])]
+    return np.where(np.isnan(shift), 0.0, shift)
