@@ -238,9 +238,9 @@ def test_kinds_follow_dtypes():
     ("column", "kind"),
     [
         ([1, 2.5, Fraction(1, 2), Decimal("0.25"), np.float32(3), None], "number"),
-        ([1, 2], "number"),
+        ([1, 2], "whole"),
         ([True, None, np.True_, False], "boolean"),
-        ([True, 1], "number"),
+        ([True, 1], "whole"),
         ([1.0, True], "number"),
         ([1, "a"], "category"),
         ([True, "a", nan], "category"),

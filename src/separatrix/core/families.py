@@ -211,7 +211,7 @@ class Family(ABC):
 
     def _moments(self, parameters: Parameters, means: Arrays, second: Any, weight: Any) -> Iterable[Any]:
         """(expected, observed, unit) of each moment to compare."""
-        if scale := self._centred():
+        if second is not None and (scale := self._centred()):
             spread = second / _leading(weight, np.ndim(second))
             unit = np.sqrt(_outer(np.diagonal(spread, axis1=-2, axis2=-1))) if self.multivariate else 0.0
             return [(parameters["mean"], means[0], 0.0), (parameters[scale], spread, unit)]
@@ -235,6 +235,10 @@ class Normal(Family):
     variance: float | None = None
 
     name, support = "normal", "a finite number"
+
+    def __post_init__(self) -> None:
+        if self.variance is not None and not 0 < self.variance < np.inf:
+            raise ValueError(f"the known variance must be a positive number, not {self.variance}")
 
     def _centred(self) -> str:
         return "variance" if self.variance is None else ""
@@ -653,6 +657,7 @@ class Dirichlet(Family):
     _logs = 1
     _signs = {"concentration": 1}
 
+    @quiet
     def outside(self, x: ArrayLike) -> NDArray[np.bool_]:
         return super().outside(x) | (np.abs(_real(x).sum(axis=-1) - 1) > 1e-6)
 
