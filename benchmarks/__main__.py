@@ -22,7 +22,7 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m benchmarks", description="The race of separatrix and its peers."
     )
     make.add_argument(
-        "workloads", nargs="*", metavar="ID", help="workloads to run (default: all); see --list"
+        "workloads", nargs="*", metavar="ID", help="workloads to run (default: all; N1: all N1-…); see --list"
     )
     make.add_argument(
         "--peers", metavar="A,B", help="only these peers beside separatrix; none is skipped as slow"
@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             for each in report.saved(request.show):
                 report.show(each, as_plain=as_plain)
             return 0
-        ids = _known(request.workloads, WORKLOADS, "workload") or list(WORKLOADS)
+        ids = _known(_whole(request.workloads), WORKLOADS, "workload") or list(WORKLOADS)
         named = _known(request.peers.split(","), PEERS, "peer") if request.peers else []
         if request.save and not request.save.resolve().parent.is_dir():
             raise ValueError(f"the folder of --save {request.save} does not exist")
@@ -81,13 +81,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run(ids: Sequence[str], options: Options) -> list[Report]:
     """The same from Python: the reports of these workloads."""
-    return [WORKLOADS[id_].run(WORKLOADS[id_], options, lambda text: None) for id_ in ids]
+    return [WORKLOADS[id_].run(WORKLOADS[id_], options, lambda text: None) for id_ in _whole(ids)]
 
 
 def listing() -> str:
     """Workloads with goals, peers with versions."""
     lines = ["workloads"]
-    lines += [f"  {w.id}  {w.title} — goal: {w.goal.text}" for w in WORKLOADS.values()]
+    width = max(map(len, WORKLOADS))
+    lines += [f"  {w.id:<{width}}  {w.title} — goal: {w.goal.text}" for w in WORKLOADS.values()]
     lines.append("peers")
     for name, peer in PEERS.items():
         state = (peer.version() or "installed") if peer.available() else "not installed"
@@ -121,8 +122,10 @@ def _run(ids: Sequence[str], options: Options, save: Path | None, *, as_plain: b
 
 def summary(reports: Sequence[Report]) -> list[str]:
     """One line per workload: goal and outcome."""
+    width = max((len(each.id) for each in reports), default=0)
     return [
-        f"{each.id:<3} goal: {each.goal} — {each.verdict}{_times(each.rows, each.unit)}" for each in reports
+        f"{each.id:<{width}} goal: {each.goal} — {each.verdict}{_times(each.rows, each.unit)}"
+        for each in reports
     ]
 
 
@@ -130,6 +133,12 @@ def _times(rows: Sequence[Row], unit: str) -> str:
     """separatrix's own time, for the summary."""
     own = next((row.seconds for row in rows if row.peer == SUBJECT and row.seconds is not None), None)
     return "" if own is None or not unit else f" ({report.time_text(own, unit)} {unit})"
+
+
+def _whole(names: Sequence[str]) -> list[str]:
+    """The ids, with N1-fit and N1-predict for N1."""
+    found = {name: [id_ for id_ in WORKLOADS if id_.partition("-")[0] == name] or [name] for name in names}
+    return [id_ for ids in found.values() for id_ in ids]
 
 
 def _known(names: Sequence[str], known: dict, what: str) -> list[str]:

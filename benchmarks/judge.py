@@ -40,8 +40,9 @@ def report(workload: Workload, source: str, unit: str, rows: Sequence[Row], opti
     subject = next((row for row in done if row.peer == SUBJECT), None)
     best = min((row.objective for row in done if row.objective is not None), default=None)
     if workload.goal.share is not None:
-        met, verdict = _memory_verdict(subject, workload.goal.share)
-        ranked = sorted(rows, key=lambda row: (row.status != "ok", row.memory or 0))
+        met, verdict = _memory_verdict(rows, workload.goal.share)
+        parts = list(dict.fromkeys(row.part for row in rows))
+        ranked = sorted(rows, key=lambda row: (parts.index(row.part), row.status != "ok", row.memory or 0))
         return Report(
             workload.id, workload.title, source, unit, tuple(ranked), workload.goal.text, verdict, met,
             scale=options.scale,
@@ -101,9 +102,12 @@ def _speed_verdict(
     return speedup >= wanted, f"{'met' if speedup >= wanted else 'missed'}: {text}"
 
 
-def _memory_verdict(subject: Row | None, wanted: float) -> tuple[bool | None, str]:
-    """Peak memory against the share wanted."""
-    if subject is None or subject.share is None:
+def _memory_verdict(rows: Sequence[Row], wanted: float) -> tuple[bool | None, str]:
+    """Peak memory against the share wanted, in every part."""
+    own = [row for row in rows if row.peer == SUBJECT]
+    if all(row.share is None for row in own):
         return None, "separatrix did not run"
-    met = subject.share < wanted
-    return met, f"{'met' if met else 'missed'}: {100 * subject.share:.1f} % of the data above the data"
+    met = all(row.share is not None and row.share < wanted for row in own)
+    shares = [row.status if row.share is None else f"{100 * row.share:.1f} %" for row in own]
+    text = ", ".join(f"{row.part} {share}".strip() for row, share in zip(own, shares, strict=True))
+    return met, f"{'met' if met else 'missed'}: {text} of the data above the data"

@@ -3,6 +3,7 @@
 In the child: load the data, fit once on a small slice (libraries, kernels, thread pools), hand freed memory
 back, reset the kernel's high-water mark (write 5 to /proc/self/clear_refs), note the resident size, prepare
 and fit, read the mark (VmHWM). Conversion to a rival's own format counts here: the user's memory holds it.
+So does the fit that a prediction needs first: N1-predict weighs fit and predict together.
 """
 
 from __future__ import annotations
@@ -28,20 +29,26 @@ CLEAR = Path("/proc/self/clear_refs")
 
 
 def run(workload: Workload, options: Options, say: Callable[[str], None]) -> Report:
-    """M1: memory only, on the data of the workload that `workload.data` makes."""
-    assert workload.data is not None
-    say("data")
-    data = workload.data(options.scale)  # made here so that the children find it in the cache
-    source, nbytes = data.source, data.nbytes
-    task = workload.task(data)
-    del data
-    runners, settled = enlist(workload, task, options)
-    rows = []
-    for peer in runners:
-        say(f"memory · {peer.name}")
-        notes = (peer.note,) if not peer.counts else ()
-        rows.append(measured(Row(peer.name, counts=peer.counts, notes=notes), workload, nbytes, options))
-    return judge.report(workload, f"{source}, {nbytes / 1e6:,.0f} MB", "", rows + settled, options)
+    """M1: memory only, of the workloads that `workload.parts` names."""
+    from benchmarks.workloads import WORKLOADS  # not above: it imports this module
+
+    rows: list[Row] = []
+    sizes = []
+    for part in (WORKLOADS[id_] for id_ in workload.parts):
+        assert part.data is not None
+        say(f"data of {part.id}")
+        data = part.data(options.scale)  # made here so that the children find it in the cache
+        nbytes, task = data.nbytes, part.task(data)
+        del data
+        sizes.append(f"{part.id} {task.n:,}×{task.p:,}, {nbytes / 1e6:,.0f} MB")
+        runners, settled = enlist(part, task, options)
+        rows += [replace(row, part=part.id) for row in settled]
+        for peer in runners:
+            say(f"memory of {part.id} · {peer.name}")
+            notes = (peer.note,) if not peer.counts else ()
+            row = Row(peer.name, counts=peer.counts, notes=notes)
+            rows.append(replace(measured(row, part, nbytes, options), part=part.id))
+    return judge.report(workload, "; ".join(sizes), "", rows, options)
 
 
 def measured(row: Row, workload: Workload, nbytes: int, options: Options) -> Row:

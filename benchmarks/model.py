@@ -20,6 +20,22 @@ class LinearAnswer(NamedTuple):
     intercept: np.ndarray
 
 
+class ScoredAnswer(NamedTuple):
+    """A linear classifier and the accuracy that it gave itself in the timed call."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    accuracy: float
+
+
+class GaussianAnswer(NamedTuple):
+    """What a Gaussian naive Bayes learned: prior (K,), mean (K, p) and variance (K, p)."""
+
+    prior: np.ndarray
+    mean: np.ndarray
+    variance: np.ndarray
+
+
 @dataclass(frozen=True)
 class Dataset:
     """Rows and labels with a sentence saying where they came from."""
@@ -45,7 +61,7 @@ class Task:
     """What a peer is asked to do. `kind` is what it must be able to do, the rest describes the data."""
 
     workload: str
-    kind: str  # "logistic", "cold_start", "one_row"; later "gaussian_nb", "svc", ...
+    kind: str  # "logistic", "gaussian_nb", "gaussian_nb_predict", "lda", ...; later "svc", ...
     n: int = 0
     p: int = 0
     n_classes: int = 2
@@ -78,7 +94,10 @@ class Options:
 
 @dataclass(frozen=True)
 class Workload:
-    """One line of BENCHMARKS.md. `run` measures it; `data` and `score` are used by the runs that fit."""
+    """One goal of BENCHMARKS.md. `run` measures it; `data` and `score` are used by the runs that fit.
+
+    A line with two goals is two workloads, N1-fit and N1-predict; the command line takes N1 for both.
+    """
 
     id: str
     title: str
@@ -88,6 +107,7 @@ class Workload:
     data: Callable[[float], Dataset] | None = None
     score: Callable[[Any, Dataset, Task], float] | None = None  # lower is better; the same for everyone
     growth: bool = False
+    parts: tuple[str, ...] = ()  # ids of the workloads that M1 weighs
     published: Mapping[str, float] = field(default_factory=dict)  # peer: seconds in BENCHMARKS.md
 
     def task(self, data: Dataset) -> Task:
@@ -113,6 +133,7 @@ class Row:
     growth: tuple[float | None, ...] = ()  # seconds at n/4, n/2, n
     exponent: float | None = None
     notes: tuple[str, ...] = ()
+    part: str = ""  # the workload that the row is about, in a table over several
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ def cells(report: Report) -> tuple[list[str], list[list[str]]]:
         if any(values):
             columns.append((title, list(values)))
 
+    add("of", [row.part for row in shown])
     if report.unit:
         add(f"time ({report.unit})", [time_text(row.seconds, report.unit) for row in shown])
         add("ratio", [_ratio(row, report) for row in shown])

@@ -1,7 +1,8 @@
 """The workloads of BENCHMARKS.md that are implemented. Adding one is one entry in the tuple below.
 
-A workload that fits names its data (`datasets`), the kind of task its peers must know, and the score by which
-all answers are compared; `race.run` does the rest.
+A line of that file with two goals, N1, is two entries, N1-fit and N1-predict. A workload that fits names
+its data (`datasets`), the kind of task its peers must know, and the score by which all answers are
+compared; `race.run` does the rest.
 """
 
 from __future__ import annotations
@@ -64,6 +65,46 @@ WORKLOADS: dict[str, Workload] = {
             published={"sklearn": 9.4},
         ),
         Workload(
+            "N1-fit",
+            "Gaussian NB fit, 1,000,000×50 dense (objective: mean −log p(x, y))",
+            _fastest(5),
+            race.run,
+            kind="gaussian_nb",
+            data=dense(1_000_000, 50),
+            score=objective.joint,
+            published={"sklearn": 0.52},
+        ),
+        Workload(
+            "N1-predict",
+            "Gaussian NB predict, 1,000,000×50 dense (objective: share of wrong labels)",
+            _fastest(5),
+            race.run,
+            kind="gaussian_nb_predict",
+            data=dense(1_000_000, 50),
+            score=objective.errors,
+            published={"sklearn": 0.48},
+        ),
+        Workload(
+            "N2",
+            "LDA fit, 200,000×200 dense, 5 classes (objective: mean −log P(y | x))",
+            _fastest(4),
+            race.run,
+            kind="lda",
+            data=dense(200_000, 200, 5),
+            score=objective.log_loss,
+            published={"sklearn-lsqr": 0.78, "sklearn-svd": 5.0},
+        ),
+        Workload(
+            "N3",
+            "multinomial NB fit + score, text as L4 (objective: mean −log P(y | x))",
+            _fastest(2),
+            race.run,
+            kind="multinomial_nb",
+            data=words(20),
+            score=objective.log_loss_and_accuracy,
+            published={"sklearn": 0.082},
+        ),
+        Workload(
             "C1",
             "cold start: import plus first LogisticRegression fit on iris, warm kernel cache",
             Goal("1.2× sklearn's time or less", speedup=1 / 1.2, reference="sklearn"),
@@ -82,10 +123,10 @@ WORKLOADS: dict[str, Workload] = {
         ),
         Workload(
             "M1",
-            "peak memory above the data for L1",
+            "peak memory above the data for L1, N1, N2 (N1-predict: its fit included)",
             Goal("below 10 % of the data's size", share=0.10),
             memory.run,
-            data=dense(500_000, 50),
+            parts=("L1", "N1-fit", "N1-predict", "N2"),
         ),
     )
 }

@@ -125,6 +125,16 @@ def surface(ax, coef, intercept, box, **kwargs):
     frame(ax, box)
 
 
+def ellipse(ax, mean, covariance, *, radii=(1.0, 2.0), **kwargs):
+    """Where a Gaussian lies: (x − μ)ᵀΣ⁻¹(x − μ) = r² for each radius r, and its mean; columns of a root of Σ."""
+    turn = np.linspace(0, 2 * np.pi, 200)
+    root = np.linalg.cholesky(np.asarray(covariance))
+    circle = root @ np.vstack([np.cos(turn), np.sin(turn)])
+    style = {"color": BLACK, "linewidth": 1.6, "zorder": 4} | kwargs
+    for r in radii:
+        ax.plot(mean[0] + r * circle[0], mean[1] + r * circle[1], **style)
+
+
 def frame(ax, box):
     ax.set(xlim=box[:2], ylim=box[2:])
 

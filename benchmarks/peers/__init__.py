@@ -8,7 +8,7 @@ from benchmarks.peers.liblinear import Liblinear
 from benchmarks.peers.libsvm import Libsvm
 from benchmarks.peers.null import Null
 from benchmarks.peers.separatrix import Separatrix
-from benchmarks.peers.sklearn import Sklearn, SklearnNewton, SklearnOneThread
+from benchmarks.peers.sklearn import Sklearn, SklearnLsqr, SklearnNewton, SklearnOneThread, SklearnSvd
 from benchmarks.peers.sklearnex import Sklearnex
 from benchmarks.peers.statsmodels import Statsmodels
 
@@ -19,6 +19,8 @@ PEERS: dict[str, Peer] = {
         Sklearn(),
         SklearnOneThread(),
         SklearnNewton(),
+        SklearnLsqr(),
+        SklearnSvd(),
         Sklearnex(),
         Glum(),
         Liblinear(),

@@ -1,4 +1,5 @@
-"""scikit-learn: the default solver (lbfgs), the same on one BLAS thread, and newton-cholesky.
+"""scikit-learn: the default logistic solver (lbfgs), the same on one BLAS thread, and newton-cholesky; naive
+Bayes; linear discriminants by lsqr and by svd.
 
 `max_iter` is raised so that the default tolerance, not the default of 100 iterations, ends the fit:
 a solver stopped by the counter would be compared at an objective it never aimed for.
@@ -12,25 +13,33 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-from benchmarks.model import LinearAnswer, Task
-from benchmarks.peers.base import EstimatorPeer, dense_and_narrow
+from benchmarks.model import Task
+from benchmarks.peers.base import LOGISTIC, NAIVE_BAYES, EstimatorPeer, dense_and_narrow
 
 MAX_ITER = 10_000
 
 
 class Sklearn(EstimatorPeer):
-    """`LogisticRegression(solver="lbfgs")`."""
+    """`LogisticRegression(solver="lbfgs")`, `GaussianNB()`, `MultinomialNB()`."""
 
     name = "sklearn"
     module = "sklearn"
     distribution = "scikit-learn"
+    kinds = LOGISTIC | NAIVE_BAYES
     cold_start = "from sklearn.linear_model import LogisticRegression as Model"
 
     def make(self, task: Task) -> Any:
         """The unfitted estimator."""
         from sklearn.linear_model import LogisticRegression
+        from sklearn.naive_bayes import GaussianNB, MultinomialNB
 
-        return LogisticRegression(C=task.C, max_iter=MAX_ITER)
+        match task.kind:
+            case "gaussian_nb" | "gaussian_nb_predict":
+                return GaussianNB()
+            case "multinomial_nb":
+                return MultinomialNB()
+            case _:
+                return LogisticRegression(C=task.C, max_iter=MAX_ITER)
 
 
 class SklearnOneThread(Sklearn):
@@ -43,7 +52,7 @@ class SklearnOneThread(Sklearn):
     name = "sklearn-1thread"
     kinds = frozenset({"logistic"})
 
-    def fit(self, X: Any, y: Any, task: Task) -> LinearAnswer:
+    def fit(self, X: Any, y: Any, task: Task) -> Any:
         """The fit under the limit."""
         with _threads().limit(limits=1, user_api="blas"):
             return super().fit(X, y, task)
@@ -77,3 +86,26 @@ class SklearnNewton(EstimatorPeer):
         from sklearn.linear_model import LogisticRegression
 
         return LogisticRegression(C=task.C, solver="newton-cholesky", max_iter=MAX_ITER)
+
+
+class SklearnLsqr(EstimatorPeer):
+    """`LinearDiscriminantAnalysis(solver="lsqr")`: means and covariance, then Σ⁻¹μ by least squares."""
+
+    name = "sklearn-lsqr"
+    module = "sklearn"
+    distribution = "scikit-learn"
+    kinds = frozenset({"lda"})
+    solver = "lsqr"
+
+    def make(self, task: Task) -> Any:
+        """The unfitted estimator."""
+        from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+        return LinearDiscriminantAnalysis(solver=self.solver)
+
+
+class SklearnSvd(SklearnLsqr):
+    """`LinearDiscriminantAnalysis(solver="svd")`, its default: two SVDs, the first of all rows."""
+
+    name = "sklearn-svd"
+    solver = "svd"

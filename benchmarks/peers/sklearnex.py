@@ -18,10 +18,14 @@ class Sklearnex(EstimatorPeer):
     cold_start = "from sklearnex.linear_model import LogisticRegression as Model"
 
     def declines(self, task: Task) -> str | None:
-        """Sparse data on a CPU run scikit-learn's code (its log says so): that would be sklearn twice."""
-        if task.sparse:
-            return "falls back to scikit-learn on sparse data"
-        return super().declines(task)
+        """Where it runs scikit-learn's code it would be sklearn twice.
+
+        So on sparse data on a CPU (its log says so), and in models that `sklearnex.get_patch_names()` does
+        not list: naive Bayes and discriminants.
+        """
+        if task.kind not in self.kinds:
+            return f"leaves {task.kind.replace('_', ' ')} to scikit-learn"
+        return "falls back to scikit-learn on sparse data" if task.sparse else None
 
     def make(self, task: Task) -> Any:
         """The unfitted estimator."""

@@ -13,6 +13,7 @@ Shapes: X (n, p), K classes. Cost: O(np) for moments and sums, O(np²) for scatt
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -134,7 +135,11 @@ class GroupMoments(Statistic):
             mean = np.where(weight > 0, first / weight, 0.0)
             scatter = second - weight * mean * mean
             sound = (scatter > NEAR_ORIGIN * second) & np.isfinite(scatter) | (weight == 0)
-        return cls(weight, mean, np.zeros_like(mean), np.where(weight > 0, scatter, 0.0)) if sound.all() else None
+        return (
+            cls(weight, mean, np.zeros_like(mean), np.where(weight > 0, scatter, 0.0))
+            if sound.all()
+            else None
+        )
 
     @classmethod
     def centred(cls, X: NDArray[Any], members: Members) -> Self:
@@ -199,8 +204,10 @@ class GroupMoments(Statistic):
             shift = np.where(rest > 0, delta * (other.weight / rest), 0.0)
             mean, tail = two_sum(self.mean, self.tail + shift)
             gone = delta + shift
-            second = self.second - other.second - gone * gone * np.where(
-                self.weight > 0, other.weight * rest / self.weight, 0.0
+            second = (
+                self.second
+                - other.second
+                - gone * gone * np.where(self.weight > 0, other.weight * rest / self.weight, 0.0)
             )
         live = rest > 0
         second = np.where(live & (second > 1e-12 * self.second), second, 0.0)
@@ -233,31 +240,49 @@ class GroupScatter(Statistic):
     @classmethod
     def of(cls, X: NDArray[Any], members: Members, group: NDArray[np.intp]) -> Self:
         """X without missing cells."""
-        p, g = X.shape[1], int(group.max(initial=-1)) + 1
-        count = members.count
-        scatter = np.zeros((g, p, p))
-        X = X if X.dtype == np.float64 else X.astype(np.float64)
+        if members.soft is None:
+            return cls.of_tiles([(X, members)], group, X.shape[1])
+        k, p = members.k, X.shape[1]
+        total = cls.zero(group, p)
+        for c in range(k):  # a class at a time: each has weights of its own
+            one = Members(k, codes=np.full(len(X), c), weight=members.matrix[:, c])
+            total = total + cls.of_tiles([(X, one)], group, p)
+        return total
+
+    @classmethod
+    def of_tiles(cls, tiles: Iterable[tuple[NDArray[Any], Members]], group: NDArray[np.intp], p: int) -> Self:
+        """Rows with hard memberships, tile by tile: each row less its class's mean in the first tile that has it.
+
+        That mean lies within the class's spread, so what is subtracted at the end is small, however far apart
+        the classes lie and however far from the origin.
+        """
+        k, g = len(group), int(group.max(initial=-1)) + 1
+        count, shift, sums, scatter = np.zeros(k), np.zeros((k, p)), np.zeros((k, p)), np.zeros((g, p, p))
+        buffer = np.empty((0, p))
         with np.errstate(all="ignore"):
-            shift = np.where(count[:, None] > 0, members.sum(X) / count[:, None], 0.0)
-            if members.soft is not None:
-                offset = np.empty_like(shift)
-                for c in range(members.k):
-                    z, w = X - shift[c], members.matrix[:, c]
-                    offset[c] = np.where(count[c] > 0, np.dot(w, z) / count[c], 0.0)
-                    scatter[group[c]] += np.dot(z.T * w, z)
-            else:
+            for X, members in tiles:
                 assert members.codes is not None
-                z = np.take(shift, members.codes, axis=0)  # −1 takes a row of no weight: put to zero below
+                new = (count == 0) & (members.count > 0)
+                if new.any():
+                    cells = X if X.dtype == np.float64 else X.astype(np.float64)
+                    shift[new] = (members.sum(cells) / members.count[:, None])[new]
+                buffer = buffer if len(buffer) >= len(X) else np.empty((len(X), p))
+                z = np.take(
+                    shift, members.codes, axis=0, out=buffer[: len(X)], mode="wrap"
+                )  # −1 wraps: see below
                 np.subtract(X, z, out=z)
-                offset = np.where(count[:, None] > 0, members.sum(z) / count[:, None], 0.0)
+                none = members.codes < 0
+                if none.any():
+                    z[none] = 0.0
+                count += members.count
+                sums += members.sum(z)
                 if members.weight is not None:
                     z *= np.sqrt(members.weight)[:, None]
-                if (members.codes < 0).any():
-                    z[members.codes < 0] = 0.0
                 for i in range(g):
                     part = z if g == 1 else z[group[members.codes] == i]
-                    scatter[i] = np.dot(part.T, part)
-            for i in range(g):  # the offsets are rounding: their part is kept for exactness at 1e8 ± 1
+                    scatter[i] += np.dot(part.T, part)
+            offset = np.where(count[:, None] > 0, sums / count[:, None], 0.0)
+            for i in range(g):
                 mine = group == i
                 scatter[i] -= (offset[mine].T * count[mine]) @ offset[mine]
             mean, tail = two_sum(shift, offset)

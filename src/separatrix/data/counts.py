@@ -9,6 +9,7 @@ cells) for counts, O(pK) for logarithms.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,28 +39,47 @@ def class_sums(X: Any, members: Members) -> FloatArray:
     return out
 
 
-def log_shares(counts: FloatArray, add: FloatArray) -> tuple[FloatArray, float, int]:
-    """(log θ laid out (p, K) for products, −Σ N log θ, how many counts are zero), by tiles of columns."""
+@dataclass(frozen=True)
+class LogShares:
+    """log θ laid out (p, K) for products; −Σ N log θ; how many counts are zero; max_k |Σ_j θ_kj − 1|."""
+
+    weights: FloatArray
+    loss: float
+    zeros: int
+    residual: float
+
+
+def log_shares(counts: FloatArray, add: FloatArray) -> LogShares:
+    """log (N_kj + a_j) − log Σ_j (N_kj + a_j) of counts (K, p), by tiles of columns; no rows: a share of 1/p."""
     k, p = counts.shape
-    out = np.empty((p, k))
+    weights = np.empty((p, k))
+    totals = counts.sum(axis=1) + np.broadcast_to(add, (p,)).sum()
     with np.errstate(divide="ignore"):
-        log_total = np.log(counts.sum(axis=1) + np.broadcast_to(add, (p,)).sum())
+        log_total = np.where(totals > 0, np.log(totals), 0.0)[:, None]
     starts = range(0, p, COLUMNS)
-    loss, zeros = np.zeros(len(starts)), np.zeros(len(starts), dtype=np.intp)
+    found: list[tuple[float, int, FloatArray]] = [(0.0, 0, totals)] * len(starts)
 
     def work(a: int) -> None:
         part = slice(a, min(a + COLUMNS, p))
         tile = counts[:, part]
+        share = tile + add[part]
+        sums = share.sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.log(tile + add[part] if np.ndim(add) else tile + add)
-            share -= log_total[:, None]
-            empty = tile == 0
-            zeros[a // COLUMNS] = np.count_nonzero(empty)
-            loss[a // COLUMNS] = -np.vdot(tile, np.where(empty, 0.0, share))
-        out[part] = np.where(np.isnan(share), -np.log(p), share).T
+            np.log(share, out=share)
+        share -= log_total
+        empty = tile == 0
+        known = share if add[part].all() else np.where(empty, 0.0, share)
+        loss = -float(np.einsum("kj,kj->", tile, known))
+        if not totals.all():
+            share[totals == 0] = -np.log(p)
+        weights[part] = share.T
+        found[a // COLUMNS] = (loss, int(np.count_nonzero(empty)), sums)
 
     each_in_threads(work, starts)
-    return out, float(loss.sum()), int(zeros.sum())
+    loss, zeros, sums = (sum(column) for column in zip(*found, strict=True))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        off = np.where(totals > 0, np.abs(sums / totals - 1.0), 0.0)
+    return LogShares(weights, float(loss), int(zeros), float(np.max(off)))
 
 
 def scores(X: Any, weights: FloatArray) -> FloatArray:

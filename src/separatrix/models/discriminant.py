@@ -55,18 +55,28 @@ class Gaussian(Generative):
             raise ValueError(f"tol must be a positive number, got {self.tol!r}")
         s = self.shrinkage
         if not (s is None or s == "auto" or (isinstance(s, (int, float, np.number)) and 0 <= s <= 1)):
-            raise ValueError(f'shrinkage must be None, "auto" (Ledoit–Wolf) or a number from 0 to 1, got {s!r}')
+            raise ValueError(
+                f'shrinkage must be None, "auto" (Ledoit–Wolf) or a number from 0 to 1, got {s!r}'
+            )
 
     # ---- facts ----
 
     def _block_facts(self, block: Block, k: int) -> Facts:
+        """The whole block from one start where its rows are complete; tile by tile where some are not."""
+        count = np.zeros(k)
+
+        def tiles() -> Iterator[tuple[np.ndarray, Members]]:
+            for part in block.tiles(block.X.shape[1]):
+                weight = None if block.weight is None else block.weight[part]
+                members = Members(k, codes=block.y[part], weight=weight)
+                np.add(count, members.count, out=count)
+                yield block.X[part], members
+
         group = self._groups(self._classes_at_hand)
-        total = Facts(np.zeros(k), GroupScatter.zero(group, block.X.shape[1]))
-        for part in block.tiles(block.X.shape[1]):
-            weight = None if block.weight is None else block.weight[part]
-            members = Members(k, codes=block.y[part], weight=weight)
-            total = total + Facts(members.count, self._facts(block.X[part], members))
-        return total
+        scatter = GroupScatter.of_tiles(tiles(), group, block.X.shape[1])
+        if np.isfinite(scatter.mean).all():
+            return Facts(count, scatter)
+        return super()._block_facts(block, k)
 
     def _facts(self, cells: np.ndarray, members: Members) -> GroupScatter:
         """Scatters of the complete rows; of incomplete ones too, by their expectation, once there is a model."""
@@ -172,7 +182,9 @@ class Gaussian(Generative):
             if part.any():
                 names = ", ".join(repr(c) for c in self.classes_[s.group == g].tolist()[:3])
                 whose = f"class {names}" if len(self._sigma) > 1 else "the classes"
-                singular.append(f"{whose} (rank {int((~thin).sum())} of {len(values)}) in {self._columns(part)}")
+                singular.append(
+                    f"{whose} (rank {int((~thin).sum())} of {len(values)}) in {self._columns(part)}"
+                )
             values = np.maximum(values, floor)
             T = vectors / np.sqrt(values) / (within * scale)[:, None]
             T[flat] = 0.0
@@ -182,10 +194,14 @@ class Gaussian(Generative):
                 back = vectors * np.sqrt(values)
                 self._sigma[g] = (back @ back.T) * np.outer(within * scale, within * scale)
             weight = float(s.weight[s.group == g].sum())
-            explained = float(np.sum((T.T @ s.scatter[g]) * T.T)) if len(s.scatter) == len(self._sigma) else 0.0
+            explained = (
+                float(np.sum((T.T @ s.scatter[g]) * T.T)) if len(s.scatter) == len(self._sigma) else 0.0
+            )
             loss += 0.5 * (explained + weight * (self._log_det[-1] + len(values) * LOG_2PI))
             if weight > 0 and not thin.any() and len(s.scatter) == len(self._sigma):
-                residual = max(residual, float(np.max(np.abs(T.T @ self._sigma[g] @ T - np.eye(len(values))))))
+                residual = max(
+                    residual, float(np.max(np.abs(T.T @ self._sigma[g] @ T - np.eye(len(values)))))
+                )
         if singular:
             more = f"; and {len(singular) - 2} more" if len(singular) > 2 else ""
             findings.append(
@@ -215,7 +231,13 @@ class Gaussian(Generative):
         gamma = -0.5 * np.sum((self.means_ @ T) ** 2, axis=1) + self._log_prior
         if len(beta) == 2:
             beta = (self._beta[1:] - self._beta[:1]).copy()
-            gamma = self._gamma[1:] - self._gamma[:1] - beta @ self.xbar_ + self._log_prior[1:] - self._log_prior[:1]
+            gamma = (
+                self._gamma[1:]
+                - self._gamma[:1]
+                - beta @ self.xbar_
+                + self._log_prior[1:]
+                - self._log_prior[:1]
+            )
         self.coef_, self.intercept_ = beta, gamma
         self.rule_ = LinearRule(beta[0], float(gamma[0])) if len(beta) == 1 else LinearRule(beta, gamma)
 
@@ -273,7 +295,9 @@ class Gaussian(Generative):
         return self.means_[k] + rng.standard_normal((n, len(values))) @ root.T
 
 
-class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaussian, LinearClassifier):
+class LinearDiscriminantAnalysis(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaussian, LinearClassifier
+):
     """log p(x, k) = β_k·x + γ_k + …,  β_k = Σ⁻¹μ_k,  γ_k = −½ μ_kᵀΣ⁻¹μ_k + log π_k  ([6867] 3.1.1, [PC], G1).
 
     Parameters
@@ -360,7 +384,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         live = self.class_count_ > 0
         T = self._whiten[0]
         weight = self.class_count_.sum() * self.class_prior_[live] / max(k - 1, 1)
-        _, s, vt = np.linalg.svd(np.sqrt(weight)[:, None] * ((self.means_[live] - self.xbar_) @ T), full_matrices=False)
+        _, s, vt = np.linalg.svd(
+            np.sqrt(weight)[:, None] * ((self.means_[live] - self.xbar_) @ T), full_matrices=False
+        )
         keep = s > self.tol * s[0] if len(s) else np.zeros(0, dtype=bool)
         self._n_features_out = limit if self.n_components is None else self.n_components
         with np.errstate(invalid="ignore"):
@@ -370,7 +396,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def transform(self, X: Any) -> FloatArray:
         """(x − x̄) in the directions that set the classes apart most, spread within classes one: (n, n_components)."""
         check_is_fitted(self)
-        return self._on_rows(X, lambda cells: (cells - self.xbar_) @ self.scalings_[:, : self._n_features_out])
+        return self._on_rows(
+            X, lambda cells: (cells - self.xbar_) @ self.scalings_[:, : self._n_features_out]
+        )
 
     def decision_function(self, X: Any) -> FloatArray:
         """β_k·x + γ_k up to what all classes share: (n,) for two classes, (n, K) for more."""
@@ -490,7 +518,9 @@ class GaussianDiscriminant(Gaussian):
             if self.shrinkage == "auto" and self.covariance != "per-class":
                 raise ValueError('shrinkage="auto" (Ledoit–Wolf) needs covariance="per-class"')
         elif not isinstance(self.covariance, (Mapping, list, tuple)):
-            raise ValueError("groups of classes are a mapping from class to group, or a list of lists of classes")
+            raise ValueError(
+                "groups of classes are a mapping from class to group, or a list of lists of classes"
+            )
 
     def _groups(self, classes: np.ndarray) -> np.ndarray:
         if isinstance(self.covariance, str):
@@ -529,7 +559,9 @@ def _check_solver(solver: Any, known: tuple[str, ...], covariance_estimator: Any
     if solver not in known:
         raise ValueError(f"solver must be one of {', '.join(map(repr, known))}, got {solver!r}")
     if covariance_estimator is not None:
-        raise ValueError("covariance_estimator is not offered: use shrinkage, a number or 'auto' (Ledoit–Wolf)")
+        raise ValueError(
+            "covariance_estimator is not offered: use shrinkage, a number or 'auto' (Ledoit–Wolf)"
+        )
 
 
 def _shrunk(sigma: FloatArray, shrinkage: Any, weight: float, fourth: float | None) -> FloatArray:

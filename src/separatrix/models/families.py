@@ -25,7 +25,13 @@ from separatrix.core.grouped import GroupCounts, GroupMoments, GroupScatter, Mem
 from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray
 from separatrix.data.columns import Encoding
-from separatrix.data.door import column_name, is_positive, read_for_prediction, refuse_infinite, refuse_not_finite
+from separatrix.data.door import (
+    column_name,
+    is_positive,
+    read_for_prediction,
+    refuse_infinite,
+    refuse_not_finite,
+)
 from separatrix.data.rows import Rows
 from separatrix.models.generative import Facts, Generative
 from separatrix.models.naive_bayes import add_levels, level_log_shares
@@ -113,7 +119,9 @@ class NaiveBayes(Generative):
                         f"column {column!r}: {family(chosen).name} is a family of whole rows; see GenerativeClassifier"
                     )
         elif not (isinstance(self.families, str) and self.families == "auto"):
-            raise ValueError(f'families must be "auto" or a mapping from column to family, got {self.families!r}')
+            raise ValueError(
+                f'families must be "auto" or a mapping from column to family, got {self.families!r}'
+            )
         for name in ("alpha", "var_smoothing"):
             value = getattr(self, name)
             if not (is_positive(value, finite=True) or (is_positive(value + 1) and value == 0)):
@@ -153,7 +161,9 @@ class NaiveBayes(Generative):
                 wanted = "categorical" if column.kind == "category" else _by_support(cells[:, j], column.kind)
             found = family(wanted)
             if column.kind == "category" and found.name != "categorical":
-                raise ValueError(f"column {column_name(self, j)} holds words: {found.name} is a family of numbers")
+                raise ValueError(
+                    f"column {column_name(self, j)} holds words: {found.name} is a family of numbers"
+                )
             if column.kind != "category" and found.name == "categorical":
                 _refuse_fractions(cells[:, j], column_name(self, j))
             chosen.append(found)
@@ -170,7 +180,9 @@ class NaiveBayes(Generative):
             if wrong.any():
                 everywhere = np.zeros(cells.shape, dtype=bool)
                 everywhere[:, group.columns] = wrong
-                self._refuse_where(everywhere, cells, start, f"{group.family.support}, as {group.family.name} needs")
+                self._refuse_where(
+                    everywhere, cells, start, f"{group.family.support}, as {group.family.name} needs"
+                )
 
     # ---- facts and parameters ----
 
@@ -226,7 +238,11 @@ class NaiveBayes(Generative):
             self._fitted.append(parameters)
             for i, j in enumerate(group.columns.tolist()):
                 self.parameters_[j] = {name: np.asarray(value)[:, i] for name, value in parameters.items()}
-            weight, means, second = part.parts[0].weight, tuple(m.mean for m in part.parts), part.parts[0].second
+            weight, means, second = (
+                part.parts[0].weight,
+                tuple(m.mean for m in part.parts),
+                part.parts[0].second,
+            )
             if group.family.name in ("gamma", "beta", "exponential"):
                 residual = max(residual, group.family.moment_residual(parameters, means, second, weight))
             loss += _mean_loss(group.family, parameters, weight, means, second)
@@ -239,14 +255,19 @@ class NaiveBayes(Generative):
             findings.append(f"{never} class–level pairs were never seen")
         return residual, loss / facts.weight.sum()
 
-    def _estimated(self, group: _Group, part: Parts, facts: Facts, findings: list[str]) -> dict[str, FloatArray]:
+    def _estimated(
+        self, group: _Group, part: Parts, facts: Facts, findings: list[str]
+    ) -> dict[str, FloatArray]:
         """Parameters (K, columns) of one family; where a class has no cell, those of all classes together."""
         weight, means, second = part.parts[0].weight, tuple(m.mean for m in part.parts), part.parts[0].second
         pooled = tuple(m.pooled() for m in part.parts)
         everyone = tuple(m.mean for m in pooled)
         if group.family.name == "bernoulli":
             prior = {"a": 1.0 + self.alpha, "b": 1.0 + self.alpha}
-            found, rest = (group.family.estimate(w, m, None, prior) for w, m in ((weight, means), (pooled[0].weight, everyone)))
+            found, rest = (
+                group.family.estimate(w, m, None, prior)
+                for w, m in ((weight, means), (pooled[0].weight, everyone))
+            )
         else:
             found = group.family.estimate(weight, means, second)
             rest = group.family.estimate(pooled[0].weight, everyone, pooled[0].second)
@@ -263,14 +284,23 @@ class NaiveBayes(Generative):
                 virtual = weight * np.where(weight > 0, means[0], 0.0) + self.alpha * everyone[0]
                 level = virtual / np.maximum(weight + self.alpha, 1e-300)
                 level = np.where(level > 0, level, 1e-9)
-                found[name] = np.where(wrong, level if name == "rate" and group.family.name == "poisson" else 1 / level, found[name])
-                findings.append(f"only zeros in a class in {self._columns(columns)}: {self.alpha:g} virtual row added there")
+                found[name] = np.where(
+                    wrong,
+                    level if name == "rate" and group.family.name == "poisson" else 1 / level,
+                    found[name],
+                )
+                findings.append(
+                    f"only zeros in a class in {self._columns(columns)}: {self.alpha:g} virtual row added there"
+                )
         missing = np.isnan(next(iter(found.values())))
         if (missing & (facts.weight > 0)[:, None]).any():
             where = np.zeros(len(self.families_), dtype=bool)
             where[group.columns[missing.any(axis=0)]] = True
             findings.append(f"no value in some class of {self._columns(where)}: all classes' used there")
-        return {name: np.where(missing, np.nan_to_num(rest[name], nan=1.0), value) for name, value in found.items()}
+        return {
+            name: np.where(missing, np.nan_to_num(rest[name], nan=1.0), value)
+            for name, value in found.items()
+        }
 
     # ---- densities ----
 
@@ -343,7 +373,9 @@ class GenerativeClassifier(Generative):
     >>> X = np.vstack([rng.dirichlet([8, 2, 2], 50), rng.dirichlet([2, 2, 8], 50)])
     >>> y = np.repeat(["left", "right"], 50)
     >>> model = GenerativeClassifier("dirichlet").fit(X, y)
-    >>> bool(np.allclose(model.decision_function(X), model.features(X) @ model.coef_[0] + model.intercept_[0]))
+    >>> bool(
+    ...     np.allclose(model.decision_function(X), model.features(X) @ model.coef_[0] + model.intercept_[0])
+    ... )
     True
     """
 
@@ -411,13 +443,24 @@ class GenerativeClassifier(Generative):
             thin = np.array([np.linalg.eigvalsh(g / np.outer(scale, scale))[0] < 1e-8 for g in sigma])
             if thin.any():
                 sigma[thin] += 1e-8 * np.diag(scale**2)
-                findings.append("singular covariance: 1e-8 of each column's variance added; try GaussianDiscriminant")
-            self.parameters_ = {"mean": s.mean.copy(), "covariance": np.broadcast_to(sigma, (len(s.mean), p, p)).copy()}
+                findings.append(
+                    "singular covariance: 1e-8 of each column's variance added; try GaussianDiscriminant"
+                )
+            self.parameters_ = {
+                "mean": s.mean.copy(),
+                "covariance": np.broadcast_to(sigma, (len(s.mean), p, p)).copy(),
+            }
             weight, means = s.weight, (s.mean,)
             second = np.broadcast_to(s.scatter, sigma.shape) if not self.shared_scale else None
-            residual = 0.0 if self.shared_scale or thin.any() else f.moment_residual(self.parameters_, means, second, weight)
+            residual = (
+                0.0
+                if self.shared_scale or thin.any()
+                else f.moment_residual(self.parameters_, means, second, weight)
+            )
             log_det = np.linalg.slogdet(self.parameters_["covariance"])[1]
-            loss = float(0.5 * np.sum(s.weight * (log_det + p * np.log(2 * np.pi))) + 0.5 * s.weight.sum() * p)
+            loss = float(
+                0.5 * np.sum(s.weight * (log_det + p * np.log(2 * np.pi))) + 0.5 * s.weight.sum() * p
+            )
         else:
             per_row = f.multivariate
             weight = s.parts[0].weight[:, 0] if per_row else s.parts[0].weight
@@ -425,10 +468,17 @@ class GenerativeClassifier(Generative):
             fit = f.estimate_shared if self.shared_scale else f.estimate
             self.parameters_ = fit(weight, means, second)
             empty = (facts.weight == 0)[(...,) + (None,) * (np.ndim(means[0]) - 1)]
-            bad = any((~np.isfinite(v) & ~np.broadcast_to(empty, np.shape(v))).any() for v in self.parameters_.values())
+            bad = any(
+                (~np.isfinite(v) & ~np.broadcast_to(empty, np.shape(v))).any()
+                for v in self.parameters_.values()
+            )
             if bad:
-                raise ValueError(f"a class has no value in some column, so {f.name} has no estimate there: see NaiveBayes")
-            residual = f.moment_residual(self.parameters_, means, second, weight) if not self.shared_scale else 0.0
+                raise ValueError(
+                    f"a class has no value in some column, so {f.name} has no estimate there: see NaiveBayes"
+                )
+            residual = (
+                f.moment_residual(self.parameters_, means, second, weight) if not self.shared_scale else 0.0
+            )
             loss = _mean_loss(f, self.parameters_, weight, means, second)
         if self.shared_scale:
             findings.append("one scale for all classes: the separator is linear in x")
@@ -443,7 +493,9 @@ class GenerativeClassifier(Generative):
         flat = [np.broadcast_to(part, (k, *np.shape(part)[1:])).reshape(k, -1) for part in eta]
         reference = int(np.flatnonzero(live)[0])
         self._kept = [
-            i for i, part in enumerate(flat) if not np.allclose(part[live], part[reference], rtol=1e-10, atol=0)
+            i
+            for i, part in enumerate(flat)
+            if not np.allclose(part[live], part[reference], rtol=1e-10, atol=0)
         ]
         beta = np.hstack([flat[i] for i in self._kept]) if self._kept else np.zeros((k, 0))
         partition = self._family.log_partition(eta)
@@ -460,7 +512,9 @@ class GenerativeClassifier(Generative):
         """Which part of T(x) is x itself; −1 when none is."""
         probe = np.full((1, self.n_features_in_), 0.3)
         parts = self._family.statistics(probe)
-        same = [i for i, part in enumerate(parts) if np.shape(part) == probe.shape and np.array_equal(part, probe)]
+        same = [
+            i for i, part in enumerate(parts) if np.shape(part) == probe.shape and np.array_equal(part, probe)
+        ]
         return same[0] if same else -1
 
     def features(self, X: Any) -> FloatArray:
@@ -501,7 +555,9 @@ def _mean_loss(f: Family, parameters: Any, weight: FloatArray, means: Any, secon
             spread = second + weight * (means[0] - parameters["mean"]) ** 2
             return float(np.nansum(0.5 * (weight * np.log(2 * np.pi * variance) + spread / variance)))
         eta = f.natural(parameters)
-        products = sum((e * m).sum(axis=-1) if f.multivariate else e * m for e, m in zip(eta, means, strict=True))
+        products = sum(
+            (e * m).sum(axis=-1) if f.multivariate else e * m for e, m in zip(eta, means, strict=True)
+        )
         return -float(np.nansum(np.where(weight > 0, weight * (products - f.log_partition(eta)), 0.0)))
 
 
@@ -521,4 +577,6 @@ def _refuse_fractions(column: FloatArray, name: str) -> None:
     wrong = (column < 0) | (np.floor(column) != column) & ~np.isnan(column)
     if wrong.any():
         i = int(np.flatnonzero(wrong)[0])
-        raise ValueError(f"column {name}, row {i} holds {column[i]!r}, which is no level: categorical takes 0, 1, 2, …")
+        raise ValueError(
+            f"column {name}, row {i} holds {column[i]!r}, which is no level: categorical takes 0, 1, 2, …"
+        )

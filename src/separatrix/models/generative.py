@@ -104,7 +104,9 @@ class Generative(Classifier):
         """
         self._check_parameters()
         if hasattr(self, "log_likelihoods_"):
-            raise ValueError("this model was fitted by EM, which needs all rows at once: call fit with all of them")
+            raise ValueError(
+                "this model was fitted by EM, which needs all rows at once: call fit with all of them"
+            )
         return self._learn(X, y, classes, sample_weight, reset=not hasattr(self, "_facts_seen"))
 
     def merge(self, other: Self) -> Self:
@@ -267,7 +269,9 @@ class Generative(Classifier):
             (*findings, *self.verdict_.findings[1:]),
         )  # fmt: skip
         if not converged:
-            warnings.warn(f"EM stopped after {len(path)} steps: raise em_max_iter", ConvergenceWarning, stacklevel=4)
+            warnings.warn(
+                f"EM stopped after {len(path)} steps: raise em_max_iter", ConvergenceWarning, stacklevel=4
+            )
 
     def _log_prior_density(self) -> float:
         """log of the prior density of the parameters, up to a constant: what smoothing adds to the likelihood."""
@@ -317,7 +321,9 @@ class Generative(Classifier):
 
     def score_samples(self, X: Any) -> FloatArray:
         """log p(x), the density of each row whatever its class: (n,)."""
-        return self._on_rows(X, self._tiled(lambda cells: logsumexp(self._joint(cells)) + self._log_base(cells)))
+        return self._on_rows(
+            X, self._tiled(lambda cells: logsumexp(self._joint(cells)) + self._log_base(cells))
+        )
 
     def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Run backwards: n rows drawn from p(x, y), or from p(x | y) of a given class; (X (n, p), labels (n,))."""
@@ -502,7 +508,9 @@ def _weighted_classes(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Weight zero is absence: classes that keep some weight, the codes renumbered (−1 stays)."""
     labelled = codes >= 0
-    totals = np.bincount(codes[labelled], None if weight is None else weight[labelled], minlength=len(classes))
+    totals = np.bincount(
+        codes[labelled], None if weight is None else weight[labelled], minlength=len(classes)
+    )
     keep = totals > 0
     if keep.all():
         return classes, codes
@@ -512,6 +520,10 @@ def _weighted_classes(
 
 def _same(a: Any, b: Any) -> bool:
     try:
-        return bool(np.array_equal(a, b)) if isinstance(a, np.ndarray) or isinstance(b, np.ndarray) else bool(a == b)
+        return (
+            bool(np.array_equal(a, b))
+            if isinstance(a, np.ndarray) or isinstance(b, np.ndarray)
+            else bool(a == b)
+        )
     except (TypeError, ValueError):
         return False

@@ -115,11 +115,17 @@ class GaussianNB(LinearForm, Generative):
     def _solve(self, facts: Facts, findings: list[str]) -> tuple[float, float]:
         moments: GroupMoments = facts.of_x
         pooled = moments.pooled()
-        silent = (pooled.weight[0] == 0) | (pooled.second[0] <= pooled.weight[0] * (1e-15 * pooled.mean[0]) ** 2)
+        silent = (pooled.weight[0] == 0) | (
+            pooled.second[0] <= pooled.weight[0] * (1e-15 * pooled.mean[0]) ** 2
+        )
         weight, second, mean = moments.weight, moments.second, moments.mean.copy()
         never = (weight == 0) & (pooled.weight > 0) & (facts.weight > 0)[:, None]
-        if never.any():  # all of a class's cells missing in a column: what is known is the column's own spread
-            findings.append(f"no value in some class of {self._columns(never.any(axis=0))}: all classes' used there")
+        if (
+            never.any()
+        ):  # all of a class's cells missing in a column: what is known is the column's own spread
+            findings.append(
+                f"no value in some class of {self._columns(never.any(axis=0))}: all classes' used there"
+            )
             mean = np.where(never, pooled.mean, mean)
             second = np.where(never, pooled.variance, second)
             weight = np.where(never, 1.0, weight)
@@ -129,7 +135,9 @@ class GaussianNB(LinearForm, Generative):
             over = np.sum(np.where(live, second, 0.0), axis=axes, keepdims=True)
             variance = over / np.sum(np.where(live, weight, 0.0), axis=axes, keepdims=True)
             self.epsilon_ = self.var_smoothing * np.where(silent, 0.0, pooled.variance[0])
-            smooth = self.epsilon_ if self.tie in ("none", "class") else float(np.mean(self.epsilon_[~silent]))
+            smooth = (
+                self.epsilon_ if self.tie in ("none", "class") else float(np.mean(self.epsilon_[~silent]))
+            )
             variance = np.broadcast_to(variance + smooth, mean.shape)
         if silent.any():
             findings.append(f"{self._columns(silent)} constant or missing throughout: says nothing")
@@ -148,12 +156,16 @@ class GaussianNB(LinearForm, Generative):
         for name in ("coef_", "intercept_", "rule_"):
             self.__dict__.pop(name, None)
         if self.tie in ("class", "both"):
-            self._set_linear(self.theta_ / self.var_, -0.5 * np.sum(self.theta_**2 / self.var_, axis=1) + self._log_prior)
+            self._set_linear(
+                self.theta_ / self.var_, -0.5 * np.sum(self.theta_**2 / self.var_, axis=1) + self._log_prior
+            )
         with np.errstate(all="ignore"):
             spread = np.where(live, second + weight * (self.theta_ - mean) ** 2, 0.0)
             losses = 0.5 * (weight * np.log(2 * np.pi * self.var_) + spread / self.var_)
             total = float(np.sum(losses[live])) / facts.weight.sum()
-            ratio = np.sum(np.where(live, second / self.var_, 0.0), axis=axes) / np.sum(np.where(live, weight, 0.0), axis=axes)
+            ratio = np.sum(np.where(live, second / self.var_, 0.0), axis=axes) / np.sum(
+                np.where(live, weight, 0.0), axis=axes
+            )
             residual = float(np.nanmax(np.abs(ratio - 1.0), initial=0.0)) if self.var_smoothing == 0 else 0.0
         return residual, total
 
@@ -298,7 +310,9 @@ class BernoulliNB(LinearForm, CountsNB):
         """Cells as 0 and 1, NaN kept."""
         if not isinstance(cells, np.ndarray):
             if self.binarize is not None and self.binarize < 0:
-                raise ValueError("a negative binarize makes every zero of a sparse table a one: use .toarray()")
+                raise ValueError(
+                    "a negative binarize makes every zero of a sparse table a one: use .toarray()"
+                )
             kept = cells.copy()
             kept.data = (kept.data > (self.binarize or 0.0)).astype(np.float64)
             return kept
@@ -311,12 +325,16 @@ class BernoulliNB(LinearForm, CountsNB):
 
     def _refuse_cells(self, cells: np.ndarray, start: int) -> None:
         if self.binarize is None:
-            self._refuse_where((cells != 0) & (cells != 1) & ~np.isnan(cells), cells, start, "0 or 1 (binarize=None)")
+            self._refuse_where(
+                (cells != 0) & (cells != 1) & ~np.isnan(cells), cells, start, "0 or 1 (binarize=None)"
+            )
 
     def _facts(self, cells: Any, members: Members) -> GroupSums:
         ones = self._ones(cells)
         if not isinstance(ones, np.ndarray):
-            return GroupSums(class_sums(ones, members), np.repeat(members.count[:, None], ones.shape[1], axis=1))
+            return GroupSums(
+                class_sums(ones, members), np.repeat(members.count[:, None], ones.shape[1], axis=1)
+            )
         present = ~np.isnan(ones)
         weight = members.sum(present.astype(np.float64))
         return GroupSums(members.sum(np.where(present, ones, 0.0)), weight)
@@ -329,7 +347,9 @@ class BernoulliNB(LinearForm, CountsNB):
             if self.smoothing is None:
                 add1 = add0 = self._virtual_rows(np.ones(n1.shape[1]), slice(None))
             else:
-                add0, add1 = np.array([self._virtual_rows(np.array([1 - v, v]), j) for j, v in enumerate(q)]).T
+                add0, add1 = np.array(
+                    [self._virtual_rows(np.array([1 - v, v]), j) for j, v in enumerate(q)]
+                ).T
             theta = (n1 + add1) / (n + add0 + add1)
             theta = np.where(np.isnan(theta), q, theta)
             self.feature_count_ = n1
@@ -345,7 +365,9 @@ class BernoulliNB(LinearForm, CountsNB):
         seen = ((n1 == 0) | (n1 == n)) & (facts.weight > 0)[:, None]
         findings.append(self._smoothing_words())
         if seen.any():
-            findings.append(f"{int(seen.sum())} of {seen.size} class–column pairs were never seen as both 0 and 1")
+            findings.append(
+                f"{int(seen.sum())} of {seen.size} class–column pairs were never seen as both 0 and 1"
+            )
         return residual, -float(np.nansum(losses)) / facts.weight.sum()
 
     def _log_density(self, cells: Any) -> FloatArray:
@@ -411,7 +433,9 @@ class MultinomialNB(LinearForm, CountsNB):
         if data.size and not (data.min() >= 0 and np.isfinite(data.sum())):
             dense = cells if isinstance(cells, np.ndarray) else cells.toarray()
             refuse_not_finite(self, dense, start)
-            self._refuse_where(~(dense >= 0), dense, start, "a count: Negative values in data passed to MultinomialNB")
+            self._refuse_where(
+                ~(dense >= 0), dense, start, "a count: Negative values in data passed to MultinomialNB"
+            )
 
     def _read_for_prediction(self, X: Any) -> Any:
         return read_for_prediction(self, X)
@@ -429,14 +453,15 @@ class MultinomialNB(LinearForm, CountsNB):
             add = self._virtual_rows(np.ones(counts.shape[1]), slice(None))
         else:
             add = self._virtual_rows(counts.sum(axis=0) / max(counts.sum(), 1e-300), slice(None))
-        self._weights, loss, zeros = log_shares(counts, add)
+        shares = log_shares(counts, np.broadcast_to(add, (counts.shape[1],)))
+        self._weights = shares.weights
         self.feature_count_, self.feature_log_prob_ = counts, self._weights.T
         self.class_log_prior_ = self._log_prior
         self._set_linear(self.feature_log_prob_, self._log_prior)
         findings.append(self._smoothing_words())
-        if zeros:
-            findings.append(f"{zeros} of {counts.size} class–column pairs were never seen")
-        return float(np.max(np.abs(np.exp(self._weights).sum(axis=0) - 1.0))), loss / facts.weight.sum()
+        if shares.zeros:
+            findings.append(f"{shares.zeros} of {counts.size} class–column pairs were never seen")
+        return shares.residual, shares.loss / facts.weight.sum()
 
     def _log_density(self, cells: Any) -> FloatArray:
         if not isinstance(cells, np.ndarray):
@@ -475,7 +500,9 @@ def level_log_shares(table: FloatArray, add: FloatArray) -> tuple[FloatArray, Fl
         total = table.sum(axis=1, keepdims=True) + add.sum()
         seen = np.log((table + add) / total)
         never = np.log(np.mean(add) / total) if add.sum() > 0 else np.zeros_like(total)
-    return np.where(np.isnan(seen), -np.log(max(table.shape[1], 1)), seen), np.where(np.isfinite(never), never, 0.0)
+    return np.where(np.isnan(seen), -np.log(max(table.shape[1], 1)), seen), np.where(
+        np.isfinite(never), never, 0.0
+    )
 
 
 class CategoricalNB(CountsNB):
@@ -523,7 +550,9 @@ class CategoricalNB(CountsNB):
         return GroupCounts.of(cells, members)
 
     def _solve(self, facts: Facts, findings: list[str]) -> tuple[float, float]:
-        least = np.broadcast_to(0 if self.min_categories is None else self.min_categories, (self.n_features_in_,))
+        least = np.broadcast_to(
+            0 if self.min_categories is None else self.min_categories, (self.n_features_in_,)
+        )
         pad = GroupCounts(tuple(np.zeros((len(facts.weight), max(int(m), 1))) for m in least))
         self.category_count_ = list((facts.of_x + pad).tables)
         self.n_categories_ = np.array([t.shape[1] for t in self.category_count_])
