@@ -42,7 +42,8 @@ def run(workload: Workload, options: Options, say: Callable[[str], None]) -> Rep
         del data
         sizes.append(f"{part.id} {task.n:,}×{task.p:,}, {nbytes / 1e6:,.0f} MB")
         runners, settled = enlist(part, task, options)
-        rows += [replace(row, part=part.id) for row in settled]
+        # Who declines a part, and why, is in that part's own table: nine peers times four would drown this one.
+        rows += [replace(row, part=part.id) for row in settled if row.status != "declined"]
         for peer in runners:
             say(f"memory of {part.id} · {peer.name}")
             notes = (peer.note,) if not peer.counts else ()

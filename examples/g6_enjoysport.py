@@ -11,7 +11,7 @@ where the forecast was not read. An unseen level is legal: it has a probability 
 from fractions import Fraction
 
 import numpy as np
-from _plot import BLACK, BLUE, GREY, ORANGE, ORANGE_INK, figure, save, say
+from _plot import BLACK, BLUE, ORANGE, ORANGE_INK, figure, save, say
 
 from separatrix import NaiveBayes
 
@@ -25,13 +25,19 @@ Sunny  Warm  High    Strong  Cool   Change    Yes
 names, *lines = [line.split() for line in NOTES.strip().splitlines()]
 names, y = names[:-1], [line[-1] for line in lines]
 rows = [line[:-1] for line in lines]
-try:
-    import pandas as pd
 
-    days = pd.DataFrame(rows, columns=names)
-except ImportError:
-    days = rows  # the verdict then names columns by their index
-model = NaiveBayes().fit(days, y)
+
+def table(rows):
+    """Rows with the columns' names where pandas is there; plain lists of words do as well."""
+    try:
+        import pandas as pd
+
+        return pd.DataFrame(rows, columns=names, dtype=object)
+    except ImportError:
+        return rows
+
+
+model = NaiveBayes().fit(table(rows), y)
 print(NOTES)
 print(model.verdict_)
 
@@ -56,9 +62,8 @@ new = {
     "snow, a weak wind": ["Snowy", "Cold", "High", "Weak", "Warm", "Change"],
     "forecast not read": ["Rainy", "Warm", "High", "Strong", "Cool", None],
 }
-ask = pd.DataFrame(list(new.values()), columns=names) if isinstance(days, list) is False else list(new.values())
-proba = model.predict_proba(ask)
-said = model.predict(ask)
+ask = table(list(new.values()))
+proba, said = model.predict_proba(ask), model.predict(ask)
 print(f"\n{'':20s}P(No)   P(Yes)   says")
 for name, p, answer in zip(new, proba, said):
     print(f"{name:20s}{p[0]:.3f}   {p[1]:.3f}    {answer}")
@@ -70,8 +75,7 @@ for i, day in enumerate(new.values()):
     for j, word in enumerate(day):
         alone = [None] * len(names)
         alone[j] = word
-        ask = pd.DataFrame([alone], columns=names, dtype=object) if isinstance(days, list) is False else [alone]
-        with_it = model.predict_log_proba(ask)[0]
+        with_it = model.predict_log_proba(table([alone]))[0]
         parts[i, j + 1] = with_it[1] - with_it[0] - parts[i, 0]
 odds = np.log(proba[:, 1] / proba[:, 0])
 print(f"sum of the parts equals the log odds to {abs(parts.sum(axis=1) - odds).max():.0e}")
@@ -101,23 +105,20 @@ for j, name in enumerate(names):
     left.axhline(place + 0.35, color="#eeeeee", linewidth=0.8)
     place -= 0.3
 left.set_yticks(ticks, labels, fontsize=8.5)
-left.set(xlim=(0, 1.32), xlabel="P(level | class)", title="Levels", xticks=[0, 0.25, 0.5, 0.75, 1])
+left.set(xlim=(0, 1.32), xlabel="P(level | class)", title="What was counted", xticks=[0, 0.25, 0.5, 0.75, 1])
 left.set_ylim(place + 0.9, 1.6)
-say(left, model.parameters_[0]["probabilities"][0, 1] - 0.03, 0.75, "No", BLUE, fontweight="bold", ha="center")
-say(left, model.parameters_[0]["probabilities"][1, 1] + 0.03, 0.75, "Yes", ORANGE_INK, fontweight="bold", ha="center")
+say(left, model.parameters_[0]["probabilities"][0, 0], 0.7, "No", BLUE, fontweight="bold", ha="center")
+say(left, model.parameters_[0]["probabilities"][1, 0], 0.7, "Yes", ORANGE_INK, fontweight="bold", ha="center")
 
 tint = np.where(parts > 0, ORANGE, BLUE)
 for i, (name, day) in enumerate(new.items()):
     base = 1.6 * (len(new) - 1 - i)
-    at = 0.0
     for j, part in enumerate(parts[i]):
         word = "prior" if j == 0 else day[j - 1]
-        x = j * 1.0
-        right.bar(x, 0.28 * part, bottom=base, width=0.66, color=tint[i, j], zorder=2)
+        right.bar(j, 0.28 * part, bottom=base, width=0.66, color=tint[i, j], zorder=2)
         drop = -0.06 if part > 0 else 0.06
         text = "not read" if word is None else word
-        right.text(x, base + drop, text, ha="center", va="top" if part > 0 else "bottom", fontsize=8.5, color=BLACK)
-        at += part
+        right.text(j, base + drop, text, ha="center", va="top" if part > 0 else "bottom", fontsize=8.5, color=BLACK)
     right.axhline(base, color="#999999", linewidth=0.8, zorder=1)
     say(right, -0.45, base + 0.62, name, BLACK, fontweight="bold", fontsize=9.5)
     answer = f"{said[i]}, P(Yes) = {proba[i, 1]:.2f}"

@@ -17,7 +17,7 @@ _HOME = {
     "LinearDiscriminantAnalysis": "separatrix.models.discriminant",
     "QuadraticDiscriminantAnalysis": "separatrix.models.discriminant",
     "GaussianDiscriminant": "separatrix.models.discriminant",
-    "NaiveBayes": "separatrix.models.families",
+    "NaiveBayes": "separatrix.models.naive_bayes",
     "GenerativeClassifier": "separatrix.models.families",
     "Discretizer": "separatrix.data.discretise",
     "GaussianNB": "separatrix.models.naive_bayes",

@@ -7,11 +7,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
-from benchmarks import judge, report, shared
+from benchmarks import judge, objective, report, shared, text
 from benchmarks.__main__ import main, run
-from benchmarks.model import Dataset, Goal, LinearAnswer, Options, Row, Task, Workload
-from benchmarks.objective import logistic
+from benchmarks.model import (
+    Dataset,
+    GaussianAnswer,
+    Goal,
+    LinearAnswer,
+    Options,
+    Row,
+    ScoredAnswer,
+    Task,
+    Workload,
+)
 from benchmarks.peers import PEERS
 from benchmarks.workloads import WORKLOADS
 
@@ -45,11 +55,58 @@ def test_race_runs_and_marks_the_null_rival():
     assert len(by_name["sklearn"].growth) == 3
 
 
-def test_softmax_latency_and_memory_run():
-    softmax, latency, memory = run(["L2", "C2", "M1"], replace(TINY, scale=0.005))
-    assert {row.status for row in softmax.rows + latency.rows + memory.rows} == {"ok"}
+def test_softmax_and_latency_run():
+    softmax, latency = run(["L2", "C2"], replace(TINY, scale=0.005))
+    assert {row.status for row in softmax.rows + latency.rows} == {"ok"}
     assert next(row for row in softmax.rows if row.peer == "null").objective == pytest.approx(np.log(10))
+
+
+def test_memory_weighs_each_part_with_the_peers_that_know_it():
+    assert WORKLOADS["M1"].parts == ("L1", "N1-fit", "N1-predict", "N2")
+    (memory,) = run(["M1"], replace(TINY, peers=("sklearn-lsqr", "null"), scale=0.001))
+    parts = [(row.part, row.peer) for row in memory.rows]
+    nulls = [("L1", "null"), ("N1-fit", "null"), ("N1-predict", "null"), ("N2", "null")]
+    assert sorted(parts) == sorted([*nulls, ("N2", "sklearn-lsqr")])
+    assert [part for part, _ in parts] == sorted(part for part, _ in parts)  # grouped
     assert all(row.memory is not None and row.memory >= 0 for row in memory.rows)
+    assert "N1-predict" in report.plain(memory)
+
+
+GENERATIVE = ("separatrix", "sklearn", "sklearn-lsqr", "sklearn-svd", "sklearnex", "null")
+
+
+def agree(result, *peers: str) -> None:
+    """Exactly these ran beside the null rival, at the same score; the null rival is marked as worse."""
+    ran = {row.peer: row for row in result.rows if row.status == "ok"}
+    assert set(ran) == {*peers, "null"}, result.rows
+    for name in peers:
+        assert ran[name].objective == pytest.approx(ran["separatrix"].objective, rel=1e-9)
+        assert judge.WORSE not in ran[name].notes
+    assert judge.WORSE in ran["null"].notes
+
+
+def test_gaussian_naive_bayes_has_a_goal_for_fit_and_one_for_predict():
+    fit, predict = run(["N1"], replace(TINY, peers=GENERATIVE))
+    assert (fit.id, predict.id) == ("N1-fit", "N1-predict")
+    for result in (fit, predict):
+        agree(result, "separatrix", "sklearn")
+        assert result.reference == "sklearn" and result.speedup is not None and result.met is not None
+    assert "leaves gaussian nb to scikit-learn" in notes(fit, "sklearnex")
+    assert 0 < next(row.objective for row in predict.rows if row.peer == "separatrix") < 0.5
+
+
+def test_linear_discriminants_run():
+    (result,) = run(["N2"], replace(TINY, peers=GENERATIVE, scale=0.005))
+    agree(result, "separatrix", "sklearn-lsqr", "sklearn-svd")
+
+
+def test_multinomial_naive_bayes_runs(monkeypatch):
+    monkeypatch.setattr(shared, "available", lambda: False)
+    monkeypatch.setattr(text, "DOCUMENTS", 400)
+    monkeypatch.setattr(text, "WORDS", 1_000)
+    (result,) = run(["N3"], replace(TINY, peers=GENERATIVE, scale=1.0))
+    agree(result, "separatrix", "sklearn")
+    assert "400×1,000" in result.source
 
 
 def test_command_line_prints_saves_and_shows_again(tmp_path, capsys):
@@ -65,7 +122,14 @@ def test_command_line_prints_saves_and_shows_again(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "argv", [["L9"], ["L1", "--peers", "sklearn,nobody"], ["L1", "--save", "/no/such/dir/x.json"]]
+    "argv",
+    [
+        ["L9"],
+        ["N"],
+        ["N1-score"],
+        ["L1", "--peers", "sklearn,nobody"],
+        ["L1", "--save", "/no/such/dir/x.json"],
+    ],
 )
 def test_nonsense_is_refused_in_one_sentence(argv, capsys):
     assert main(argv) == 2
@@ -110,6 +174,19 @@ def test_memory_goal():
     goal = Goal("below 10 %", share=0.1)
     assert judged(Row("separatrix", memory=5, share=0.05), goal=goal).met is True
     assert judged(Row("separatrix", memory=20, share=0.2), goal=goal).met is False
+    assert judged(Row("sklearn", memory=20, share=0.2), goal=goal).met is None
+
+
+def test_memory_goal_must_be_met_in_every_part():
+    goal = Goal("below 10 %", share=0.1)
+    light, heavy = (Row("separatrix", memory=m, share=m / 100, part=f"P{m}") for m in (5, 20))
+    result = judged(light, heavy, Row("sklearn", memory=1, share=0.01, part="P20"), goal=goal)
+    assert result.met is False
+    assert "P5 5.0 %, P20 20.0 %" in result.verdict
+    assert [row.peer for row in result.rows] == ["separatrix", "sklearn", "separatrix"]
+    broken = Row("separatrix", "failed", part="P9")
+    assert judged(light, broken, goal=goal).met is False
+    assert "P9 failed" in judged(light, broken, goal=goal).verdict
 
 
 def test_a_failing_or_absent_peer_is_a_row(monkeypatch):
@@ -128,7 +205,34 @@ def test_objective_by_hand():
     losses = np.log1p(np.exp(-(w * 1 + b))) + np.log1p(np.exp(w * -2 + b))
     task = Task("T", "logistic", 2, 1, C=3.0)
     answer = LinearAnswer(np.array([[w]]), np.array([b]))
-    assert logistic(answer, data, task) == pytest.approx((3 * losses + 0.5 * w**2) / 2, rel=1e-14)
+    assert objective.logistic(answer, data, task) == pytest.approx((3 * losses + 0.5 * w**2) / 2, rel=1e-14)
+    assert objective.log_loss(answer, data, task) == pytest.approx(losses / 2, rel=1e-14)
+
+
+def test_joint_likelihood_by_scipy(monkeypatch):
+    monkeypatch.setattr(objective, "BLOCK", 7)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(3.0, 2.0, (20, 4)), rng.integers(3, size=20)
+    answer = GaussianAnswer(np.array([0.2, 0.3, 0.5]), rng.normal(size=(3, 4)), rng.uniform(0.5, 2, (3, 4)))
+    data, task = Dataset(X, y, "20 rows"), Task("T", "gaussian_nb", 20, 4, 3)
+    log = norm.logpdf(X, answer.mean[y], np.sqrt(answer.variance[y])).sum(axis=1) + np.log(answer.prior[y])
+    assert objective.joint(answer, data, task) == pytest.approx(-log.mean(), rel=1e-13)
+    with pytest.raises(ValueError, match="not"):
+        objective.joint(answer, data, replace(task, p=5))
+
+
+def test_claimed_labels_and_accuracy_are_checked():
+    X, y = np.eye(3), np.array([0, 1, 1])
+    data, task = Dataset(X, y, "three rows"), Task("T", "multinomial_nb", 3, 3, 3)
+    assert objective.errors(np.array([0, 1, 2]), data, task) == pytest.approx(1 / 3)
+    with pytest.raises(ValueError, match="labels"):
+        objective.errors(np.array([0, 1]), data, task)
+    honest = ScoredAnswer(np.eye(3), np.zeros(3), 2 / 3)
+    linear = LinearAnswer(honest.coef, honest.intercept)
+    assert objective.log_loss_and_accuracy(honest, data, task) == objective.log_loss(linear, data, task)
+    for claim in (1.0, float("nan")):
+        with pytest.raises(ValueError, match="scored itself"):
+            objective.log_loss_and_accuracy(honest._replace(accuracy=claim), data, task)
 
 
 def test_peers_solve_the_same_problem():

@@ -21,7 +21,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .second_order import Array, Statistic, remaining, two_sum
+from .numerics import FloatArray as Array
+from .second_order import Statistic, remaining, two_sum
 
 FEW_CLASSES = 32  # up to which a product with an indicator matrix beats sorting the rows by class
 NEAR_ORIGIN = 1e-3  # scatter over sum of squares above which plain sums keep twelve digits of it
@@ -363,14 +364,15 @@ class GroupCounts(Statistic):
     @classmethod
     def of(cls, X: NDArray[Any], members: Members) -> Self:
         """X holds level numbers 0, 1, …; NaN (or a negative number) is no level."""
-        tables, k = [], members.k
+        tables: list[Array] = []
+        k = members.k
         for column in X.T:
             known = column >= 0
             levels = column[known].astype(np.intp)
             size = int(levels.max(initial=-1)) + 1
             if members.soft is not None:
                 parts = [np.bincount(levels, members.matrix[known, c], minlength=size) for c in range(k)]
-                tables.append(np.array(parts).reshape(k, size))
+                tables.append(np.array(parts, dtype=np.float64).reshape(k, size))
                 continue
             assert members.codes is not None
             mine = members.codes[known] >= 0

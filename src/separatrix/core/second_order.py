@@ -148,7 +148,7 @@ def merge_two_means(a: Any, b: Any) -> tuple[float, Array, Array, Array]:
         return total, mean, tail, delta
 
 
-def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+def two_sum(a: Any, b: Any) -> tuple[Array, Array]:
     """a + b as rounded, and what the rounding left out (Knuth)."""
     total = a + b
     back = total - a

@@ -29,7 +29,8 @@ NAMED = 5  # how many culprits an error lists before it counts the rest
 def read_table(estimator: Any, X: Any, *, reset: bool, missing: bool = False) -> Any:
     """X as an ndarray, a CSR matrix or a Dask collection; column names and number set or compared.
 
-    With ``missing`` a frame's empty cells become NaN; without, they are refused by name. Finite values are not checked here: the first sweep of a fit sees them (see :func:`refuse_nonfinite`).
+    With ``missing`` a frame's empty cells become NaN; without, they are refused by name.
+    Finite values are not checked here: the first sweep of a fit sees them (see :func:`refuse_nonfinite`).
     """
     if is_dask(X):
         return _dask_table(estimator, X, reset=reset)
@@ -171,7 +172,9 @@ def read_some_labels(y: Any, n: int | None, known: Any = None) -> tuple[np.ndarr
     labels = _as_label_array(y)
     if labels.dtype.kind in "iu":
         absent = labels == -1
-        if known is None and len(np.unique(labels[~absent])) < 2 or known is not None and -1 in list(known):
+        if (known is None and len(np.unique(labels[~absent])) < 2) or (
+            known is not None and -1 in list(known)
+        ):
             absent = np.zeros(len(labels), dtype=bool)
     elif labels.dtype.kind == "f":
         absent = np.isnan(labels)

@@ -23,7 +23,7 @@ def scores_1(data, indices, indptr, w, offset, out):  # type: ignore[no-untyped-
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def scores_k(data, indices, indptr, w, offset, out):  # type: ignore[no-untyped-def]
-    """out_ik = offset_k + Σ_j x_ij w_jk, four cells at a time: a row of ``out`` is then read and written a fourth as often."""
+    """out_ik = offset_k + Σ_j x_ij w_jk, four cells at a time: ``out`` is then read and written a fourth as often."""
     k_count = w.shape[1]
     for i in range(out.shape[0]):
         for k in range(k_count):

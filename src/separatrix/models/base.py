@@ -72,7 +72,7 @@ def minimum_cost(model: Any, X: Any, cost: Any) -> np.ndarray:
     >>> model = LogisticRegression().fit(X, y)
     >>> wary = [[0, 1, 1], [1, 0, 1], [1, 9, 0]]  # calling a 2 a 1 is costly
     >>> int((model.predict(X) == 2).sum()), int((minimum_cost(model, X, wary) == 2).sum())
-    (50, 71)
+    (52, 71)
     """
     k = len(model.classes_)
     matrix = np.asarray(cost, dtype=float)

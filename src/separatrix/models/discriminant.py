@@ -1,4 +1,4 @@
-"""Gaussian discriminants:  p(x | k) = N(x; μ_k, Σ_g(k)), covariances shared by groups of classes ([6867] 3.1.1, [PC]).
+"""Gaussian discriminants:  p(x | k) = N(x; μ_k, Σ_g(k)), covariances shared by groups of classes ([6867] 3.1.1).
 
     log p(x, k) = −½ (x − μ_k)ᵀ Σ⁻¹ (x − μ_k) − ½ log |2πΣ| + log π_k
 
@@ -244,7 +244,7 @@ class Gaussian(Generative):
     # ---- densities ----
 
     def _log_density(self, cells: Any) -> FloatArray:
-        """Without the factors all classes share: −½ p log 2π, and where Σ is one, its quadratic form and determinant."""
+        """Less what all classes share: −½ p log 2π, and where Σ is one its quadratic form and determinant."""
         gone = _incomplete(cells)
         if gone is None:
             return self._complete(cells)
@@ -379,7 +379,8 @@ class LinearDiscriminantAnalysis(
         limit = min(k - 1, p)
         if self.n_components is not None and self.n_components > limit:
             raise ValueError(
-                f"n_components cannot be larger than min(n_features, n_classes - 1) = {limit}, got {self.n_components}"
+                f"n_components cannot be larger than min(n_features, n_classes - 1): it is {self.n_components}, "
+                f"and {limit} is the most"
             )
         live = self.class_count_ > 0
         T = self._whiten[0]
@@ -457,7 +458,7 @@ class QuadraticDiscriminantAnalysis(Gaussian):
 
     def _covariances(self, facts: Facts, fourth: FloatArray | None) -> list[FloatArray]:
         s: GroupScatter = facts.of_x
-        found = []
+        found: list[FloatArray] = []
         for k, w in enumerate(s.weight):
             sigma = s.scatter[k] / w if w > 0 else np.eye(s.mean.shape[1])
             sigma = _shrunk(sigma, self.shrinkage, w, None if fourth is None else fourth[k])
@@ -539,7 +540,7 @@ class GaussianDiscriminant(Gaussian):
 
     def _covariances(self, facts: Facts, fourth: FloatArray | None) -> list[FloatArray]:
         s: GroupScatter = facts.of_x
-        found = []
+        found: list[FloatArray] = []
         for g in range(len(s.scatter)):
             weight = float(s.weight[s.group == g].sum())
             sigma = s.scatter[g] / weight if weight > 0 else np.eye(s.mean.shape[1])

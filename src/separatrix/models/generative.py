@@ -59,6 +59,19 @@ class Facts:
 
 
 @dataclass(frozen=True)
+class Parts:
+    """Statistics side by side, one a family, merged part by part."""
+
+    parts: tuple[Any, ...]
+
+    def __add__(self, other: Parts) -> Parts:
+        return Parts(tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))
+
+    def spread(self, index: np.ndarray, k: int) -> Parts:
+        return Parts(tuple(part.spread(index, k) for part in self.parts))
+
+
+@dataclass(frozen=True)
 class _Expected:
     """Facts under soft memberships, and the log likelihood of what was seen."""
 
@@ -78,6 +91,8 @@ class _Task:
 class Generative(Classifier):
     """A classifier by way of Pr(X, Y); see the module. Subclasses set ``classes_`` through `fit`."""
 
+    em_tol: float
+    em_max_iter: int
     _has_scores = True  # scikit-learn's models of counts have no decision_function
     _sparse = False  # whether sparse rows mean something here
     classes_: np.ndarray
@@ -238,16 +253,16 @@ class Generative(Classifier):
         free = int(np.count_nonzero(rows.y < 0))
         hidden = f"{free} rows without a label" if free else "missing cells"
         path: list[float] = []
-        stopped, fell = f"em_max_iter = {self.em_max_iter}", 0.0  # type: ignore[attr-defined]
+        stopped, fell = f"em_max_iter = {self.em_max_iter}", 0.0
         total = rows.total_weight
-        for _ in range(self.em_max_iter):  # type: ignore[attr-defined]
+        for _ in range(self.em_max_iter):
             expected: _Expected = sweep(_expectation, rows, _Task(self, len(self.classes_)))[0]
             value = (expected.log_likelihood + self._log_prior_density()) / total
             if path:
                 rise = value - path[-1]
                 fell = max(fell, -rise)
                 path.append(value)
-                if rise <= self.em_tol * max(1.0, abs(value)):  # type: ignore[attr-defined]
+                if rise <= self.em_tol * max(1.0, abs(value)):
                     stopped = "the likelihood rises by less than em_tol"
                     break
             else:
@@ -265,7 +280,7 @@ class Generative(Classifier):
         converged = stopped.startswith("the")
         self.verdict_ = Verdict(
             type(self).__name__, "no claim" if converged else "not converged", -path[-1], np.inf,
-            float(self.em_tol), None, 1.0 + len(path), time.perf_counter() - began, stopped,  # type: ignore[attr-defined]
+            float(self.em_tol), None, 1.0 + len(path), time.perf_counter() - began, stopped,
             (*findings, *self.verdict_.findings[1:]),
         )  # fmt: skip
         if not converged:
@@ -360,10 +375,10 @@ class Generative(Classifier):
 
     def _check_parameters(self) -> None:
         """Refuse, before data is read, what cannot be meant."""
-        if not is_positive(self.em_tol):  # type: ignore[attr-defined]
-            raise ValueError(f"em_tol must be a positive number, got {self.em_tol!r}")  # type: ignore[attr-defined]
-        if not (is_count(self.em_max_iter) and self.em_max_iter >= 1):  # type: ignore[attr-defined]
-            raise ValueError(f"em_max_iter must be a whole number of at least 1, got {self.em_max_iter!r}")  # type: ignore[attr-defined]
+        if not is_positive(self.em_tol):
+            raise ValueError(f"em_tol must be a positive number, got {self.em_tol!r}")
+        if not (is_count(self.em_max_iter) and self.em_max_iter >= 1):
+            raise ValueError(f"em_max_iter must be a whole number of at least 1, got {self.em_max_iter!r}")
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         """The table of a fit; missing cells are legal."""
@@ -383,8 +398,8 @@ class Generative(Classifier):
 
     def _refuse_values(self, rows: Rows, facts: Facts) -> None:
         """Raise when the facts betray an infinite cell."""
-        mean = getattr(facts.of_x, "mean", None)
-        if mean is not None and not np.isfinite(mean).all():
+        parts = facts.of_x.parts if isinstance(facts.of_x, Parts) else (facts.of_x,)
+        if not all(np.isfinite(getattr(part, "mean", 0.0)).all() for part in parts):
             for i in range(rows.n_blocks):
                 block = rows.block(i)
                 refuse_infinite(self, block.X, block.start)

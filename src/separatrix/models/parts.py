@@ -1,0 +1,427 @@
+"""Columns of one kind in a naive Bayes: the facts they need, the parameters that follow, their log density.
+
+    NormalPart      μ_kj, σ² with its ties              facts: moments by class
+    BernoulliPart   θ_kj                                facts: sums and weights by class
+    LevelsPart      θ_kj(l)                             facts: a table of counts a column
+    BagPart         θ_k over all columns                facts: sums by class
+    FamilyPart      ∇A(η_kj) = T̄_kj of any family       facts: means of T(x) by class
+
+A part is given its columns' cells (n, p) and memberships of the rows; what has no cell in a class is taken from
+all classes together, and the verdict says so. Cost O(np) for facts, O(npK) for a density.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from separatrix.core.families import Family
+from separatrix.core.grouped import GroupCounts, GroupMoments, GroupSums, Members
+from separatrix.core.numerics import FloatArray
+from separatrix.data.counts import class_sums, log_shares, scores
+from separatrix.data.door import is_positive
+from separatrix.models.generative import Parts
+
+FAR_APART = 1e3  # distance of class means in units of spread beyond which squares are taken class by class
+LOG_2PI = float(np.log(2 * np.pi))
+
+
+class Part:
+    """Columns of one kind; ``columns`` None: all of them."""
+
+    columns: Any = None
+    family: Any = None
+    log_prior = 0.0  # log density of the parameters under the smoothing's prior, for EM
+
+    def of(self, cells: Any) -> Any:
+        return cells if self.columns is None else cells[:, self.columns]
+
+    def facts(self, cells: Any, members: Members) -> Any:
+        raise NotImplementedError
+
+    def solve(self, s: Any, weight: FloatArray, findings: list[str], model: Any) -> tuple[float, float]:
+        """Set the parameters from merged facts; the moment residual, and −Σ log p of the rows."""
+        raise NotImplementedError
+
+    def add_log_density(self, cells: Any, out: FloatArray) -> None:
+        raise NotImplementedError
+
+    def draw(self, k: int, n: int, rng: np.random.Generator) -> FloatArray:
+        raise NotImplementedError
+
+    def parameters(self, i: int) -> dict[str, FloatArray]:
+        """The parameters of the part's i-th column, arrays over classes."""
+        raise NotImplementedError
+
+    def _named(self, model: Any, which: Any) -> str:
+        """Some of the part's columns in words."""
+        everywhere = np.zeros(model.n_features_in_, dtype=bool)
+        everywhere[np.arange(len(which))[which] if self.columns is None else self.columns[which]] = True
+        return model._columns(everywhere)
+
+
+@dataclass(frozen=True)
+class Smoothing:
+    """How many virtual rows of each level are added to the counts of every class (see models/naive_bayes.py)."""
+
+    alpha: Any
+    force_alpha: bool
+    rule: Any
+    kind: str
+
+    def checked(self) -> Smoothing:
+        """Refuse, before data is read, what cannot be meant."""
+        alpha = np.asarray(self.alpha)
+        if alpha.dtype.kind not in "fiub" or not (alpha >= 0).all():
+            raise ValueError(f"alpha must be a number, 0 or more, got {self.alpha!r}")
+        self.rows(np.full((2, alpha.size), 0.5))
+        return self
+
+    def rows(self, marginal: FloatArray) -> FloatArray:
+        """(L, p) virtual rows for levels whose share in all classes is ``marginal`` (L, p)."""
+        size, p = marginal.shape
+        match self.rule:
+            case None:
+                alpha = (
+                    np.asarray(self.alpha, dtype=float) if self.force_alpha else np.maximum(self.alpha, 1e-10)
+                )
+                if alpha.ndim and alpha.shape != (p,):
+                    raise ValueError(
+                        "When alpha is an array, it should contains `n_features`. Got "
+                        f"{alpha.shape[0]} elements instead of {p}."
+                    )
+                return np.broadcast_to(alpha, (size, p))
+            case ("beta", a, b) if self.kind == "beta" and is_positive(a) and is_positive(b):
+                return np.broadcast_to([[b - 1.0], [a - 1.0]], (size, p))
+            case ("dirichlet", a) if self.kind == "dirichlet" and np.all(np.asarray(a) > 0):
+                return np.broadcast_to(np.reshape(np.asarray(a, dtype=float) - 1.0, (-1, 1)), (size, p))
+            case ("m", m, "uniform") if is_positive(m):
+                return np.full((size, p), m / size)
+            case ("m", m, "marginal") if is_positive(m):
+                return m * marginal
+            case ("m", m, q) if is_positive(m) and not isinstance(q, str):
+                q = np.asarray(q, dtype=float)
+                if self.kind == "beta":
+                    return m * np.broadcast_to(np.array([1.0 - q, q]).reshape(2, -1), (size, p))
+                return m * np.broadcast_to(np.reshape(q, (-1, 1)), (size, p))
+        offered = '("beta", a, b)' if self.kind == "beta" else '("dirichlet", a)'
+        raise ValueError(
+            f'smoothing must be None (then alpha counts), {offered} or ("m", m, Q) with positive numbers and Q '
+            f'"uniform", "marginal" or shares; got {self.rule!r}'
+        )
+
+    def words(self) -> str:
+        if self.rule is None:
+            return f"smoothing: {np.max(self.alpha):g} virtual rows of every level in every class"
+        return f"smoothing: {self.rule}"
+
+
+@dataclass(eq=False)
+class NormalPart(Part):
+    """x_j ~ N(μ_kj, σ²), σ tied as told; ``smooth`` of a column's own variance is added to its variances."""
+
+    tie: str
+    smooth: float
+
+    def facts(self, cells: np.ndarray, members: Members) -> GroupMoments:
+        return GroupMoments.centred(cells, members)
+
+    def solve(
+        self, s: GroupMoments, weight: FloatArray, findings: list[str], model: Any
+    ) -> tuple[float, float]:
+        pooled = s.pooled()
+        flat = pooled.second[0] <= pooled.weight[0] * (1e-15 * pooled.mean[0]) ** 2
+        self.silent = flat | (pooled.weight[0] == 0)
+        never = (s.weight == 0) & ~self.silent
+        self.mean = np.where(s.weight == 0, pooled.mean, s.mean)
+        second, count = np.where(never, pooled.variance, s.second), np.where(never, 1.0, s.weight)
+        axes = {"none": (), "class": (0,), "feature": (1,), "both": (0, 1)}[self.tie]
+        live = ~self.silent & (weight > 0)[:, None]
+        with np.errstate(all="ignore"):
+            cells = np.sum(np.where(live, count, 0.0), axis=axes, keepdims=True)
+            variance = np.sum(np.where(live, second, 0.0), axis=axes, keepdims=True) / cells
+            self.epsilon = self.smooth * np.where(self.silent, 0.0, pooled.variance[0])
+            typical = float(np.mean(self.epsilon[~self.silent])) if not self.silent.all() else 0.0
+            variance = variance + (self.epsilon if self.tie in ("none", "class") else typical)
+            self.variance = np.where(live, np.maximum(variance, np.finfo(float).tiny), 1.0)
+            ratio = np.sum(np.where(live, second / self.variance, 0.0), axis=axes, keepdims=True) / cells
+            losses = count * (LOG_2PI + np.log(self.variance)) + second / self.variance
+        if self.silent.any():
+            findings.append(f"{self._named(model, self.silent)} constant or missing throughout: says nothing")
+        if (never & (weight > 0)[:, None]).any():
+            where = self._named(model, never.any(axis=0))
+            findings.append(f"no value in some class of {where}: all classes' used there")
+        if (live & ~(variance > 0)).any():
+            where = self._named(model, (live & ~(variance > 0)).any(axis=0))
+            findings.append(
+                f"variance 0 in a class in {where}: raise var_smoothing, which is {self.smooth:g}"
+            )
+        if self.smooth:
+            findings.append(f"each variance raised by {self.smooth:g} of its column's")
+        self._prepare(np.where(self.silent, 0.0, pooled.mean[0]))
+        residual = 0.0 if self.smooth else float(np.nanmax(np.abs(ratio - 1.0), initial=0.0))
+        return residual, 0.5 * float(np.sum(losses[live & (s.weight > 0)]))
+
+    def _prepare(self, centre: FloatArray) -> None:
+        """What prediction needs: log N = a z² + b z + c in z = x − centre."""
+        self.centre, offset = centre, np.where(self.silent, 0.0, self.mean - centre)
+        self.square = np.where(self.silent, 0.0, -0.5 / self.variance)
+        self.slope = offset / self.variance
+        constant = -0.5 * (offset * self.slope + np.log(self.variance) + LOG_2PI)
+        self.constant = np.where(self.silent, 0.0, constant)
+        self.far = bool(np.max(np.abs(offset) / np.sqrt(self.variance), initial=0.0) > FAR_APART)
+
+    def add_log_density(self, cells: Any, out: FloatArray) -> None:
+        z = np.subtract(cells, self.centre, dtype=np.float64)
+        missing = np.isnan(z) if np.isnan(z.sum()) else None
+        if self.far:  # each class's own mean subtracted first
+            for k in range(len(self.mean)):
+                z = np.subtract(cells, self.mean[k], dtype=np.float64)
+                terms = self.square[k] * z * z - 0.5 * (LOG_2PI + np.log(self.variance[k])) * ~self.silent
+                out[:, k] += (
+                    terms.sum(axis=1) if missing is None else np.where(missing, 0.0, terms).sum(axis=1)
+                )
+            return
+        if missing is None:
+            out += self.constant.sum(axis=1)
+        else:
+            z[missing] = 0.0
+            out += ~missing @ self.constant.T
+        out += np.dot(z, self.slope.T)
+        np.multiply(z, z, out=z)
+        out += np.dot(z, self.square.T)
+
+    def draw(self, k: int, n: int, rng: np.random.Generator) -> FloatArray:
+        return rng.normal(self.mean[k], np.sqrt(self.variance[k]), size=(n, len(self.mean[k])))
+
+    def parameters(self, i: int) -> dict[str, FloatArray]:
+        return {"mean": self.mean[:, i], "variance": self.variance[:, i]}
+
+
+@dataclass(eq=False)
+class BernoulliPart(Part):
+    """x_j ∈ {0, 1}: θ_kj = (n_kj + a) / (n_k + a + b); cells above ``binarize`` are ones."""
+
+    smoothing: Smoothing
+    binarize: float | None
+
+    def _ones(self, cells: Any) -> Any:
+        """Cells as 0 and 1, NaN kept."""
+        if not isinstance(cells, np.ndarray):
+            if (self.binarize or 0.0) < 0:
+                raise ValueError(
+                    "a negative binarize makes every zero of a sparse table a one: use .toarray()"
+                )
+            kept = cells.copy()
+            kept.data = (kept.data > (self.binarize or 0.0)).astype(np.float64)
+            return kept
+        if self.binarize is None:
+            return cells.astype(np.float64, copy=False)
+        return np.where(cells == cells, cells > self.binarize, np.nan)
+
+    def facts(self, cells: Any, members: Members) -> GroupSums:
+        ones = self._ones(cells)
+        if not isinstance(ones, np.ndarray):
+            return GroupSums(
+                class_sums(ones, members), np.repeat(members.count[:, None], ones.shape[1], axis=1)
+            )
+        present = ~np.isnan(ones)
+        return GroupSums(members.sum(np.where(present, ones, 0.0)), members.sum(present.astype(np.float64)))
+
+    def solve(self, s: GroupSums, weight: FloatArray, findings: list[str], model: Any) -> tuple[float, float]:
+        self.count = s.value
+        with np.errstate(all="ignore"):
+            q = np.nan_to_num(s.value.sum(axis=0) / s.weight.sum(axis=0), nan=0.5)
+            no, yes = self.smoothing.rows(np.array([1.0 - q, q]))
+            theta = (s.value + yes) / (s.weight + no + yes)
+            self.theta = np.where(np.isnan(theta), q, theta)
+            self.log_yes, self.log_no = np.log(self.theta), np.log1p(-self.theta)
+            self.odds = np.ascontiguousarray((self.log_yes - self.log_no).T)
+            losses = s.value * self.log_yes + (s.weight - s.value) * self.log_no
+            prior = np.nansum(yes * self.log_yes + no * self.log_no)
+        self.log_prior = float(prior) if np.isfinite(prior) else 0.0
+        self.certain = not np.isfinite(self.odds).all()
+        one_sided = ((s.value == 0) | (s.value == s.weight)) & (weight > 0)[:, None]
+        findings.append(self.smoothing.words())
+        if one_sided.any():
+            findings.append(
+                f"{int(one_sided.sum())} of {one_sided.size} class–column pairs never seen as both 0 and 1"
+            )
+        return float(np.nanmax(np.abs(np.exp(self.log_yes) - self.theta), initial=0.0)), -float(
+            np.nansum(losses)
+        )
+
+    def add_log_density(self, cells: Any, out: FloatArray) -> None:
+        ones = self._ones(cells)
+        if not isinstance(ones, np.ndarray) and not self.certain:
+            out += scores(ones, self.odds)
+            out += self.log_no.sum(axis=1)
+            return
+        ones = ones if isinstance(ones, np.ndarray) else ones.toarray()
+        missing = np.isnan(ones)
+        if self.certain:  # θ = 0 or 1: −inf where it is contradicted, not NaN
+            terms = np.where(ones[:, None, :] == 1, self.log_yes, self.log_no)
+            out += np.where(missing[:, None, :], 0.0, terms).sum(axis=2)
+            return
+        out += np.dot(np.where(missing, 0.0, ones), self.odds)
+        out += ~missing @ self.log_no.T
+
+    def draw(self, k: int, n: int, rng: np.random.Generator) -> FloatArray:
+        return (rng.random((n, len(self.theta[k]))) < self.theta[k]).astype(np.float64)
+
+    def parameters(self, i: int) -> dict[str, FloatArray]:
+        return {"probability": self.theta[:, i]}
+
+
+@dataclass(eq=False)
+class BagPart(Part):
+    """x a bag of counts: θ_kj = (n_kj + a_j) / Σ_j (n_kj + a_j)."""
+
+    smoothing: Smoothing
+
+    def facts(self, cells: Any, members: Members) -> GroupSums:
+        dense = isinstance(cells, np.ndarray)
+        value = members.sum(cells.astype(np.float64, copy=False)) if dense else class_sums(cells, members)
+        return GroupSums(value, members.count)
+
+    def solve(self, s: GroupSums, weight: FloatArray, findings: list[str], model: Any) -> tuple[float, float]:
+        k, p = s.value.shape
+        self.count = s.value
+        if self.smoothing.rule is None:
+            add = self.smoothing.rows(np.empty((1, p)))[0]
+        else:  # the levels are the columns
+            add = self.smoothing.rows((s.value.sum(axis=0) / max(s.value.sum(), 1e-300)).reshape(p, 1))[:, 0]
+        shares = log_shares(s.value, add)
+        self.weights, self.length = shares.weights, s.value.sum(axis=1) / np.maximum(weight, 1e-300)
+        self.log_prior = float(np.sum(add @ self.weights)) if add.all() and np.size(weight) else 0.0
+        findings.append(self.smoothing.words())
+        if shares.zeros:
+            findings.append(f"{shares.zeros} of {k * p} class–column pairs were never seen")
+        return shares.residual, shares.loss
+
+    def add_log_density(self, cells: Any, out: FloatArray) -> None:
+        if not isinstance(cells, np.ndarray):
+            out += scores(cells, self.weights)
+            return
+        with np.errstate(invalid="ignore"):
+            terms = np.dot(cells, self.weights)
+            if np.isnan(terms.sum()):  # 0 · log 0
+                terms = np.where(cells[:, :, None] == 0, 0.0, cells[:, :, None] * self.weights).sum(axis=1)
+        out += terms
+
+    def draw(self, k: int, n: int, rng: np.random.Generator) -> FloatArray:
+        share = np.exp(self.weights[:, k])
+        return rng.multinomial(max(1, round(self.length[k])), share / share.sum(), size=n).astype(np.float64)
+
+
+@dataclass(eq=False)
+class LevelsPart(Part):
+    """x_j a level 0 … L_j − 1: θ_kj(l) = (n_kjl + a) / Σ_l (n_kjl + a); ``least``: levels there are at least."""
+
+    smoothing: Smoothing
+    least: Any
+
+    def facts(self, cells: np.ndarray, members: Members) -> GroupCounts:
+        return GroupCounts.of(cells, members)
+
+    def solve(
+        self, s: GroupCounts, weight: FloatArray, findings: list[str], model: Any
+    ) -> tuple[float, float]:
+        least = np.broadcast_to(self.least, (len(s.tables),))
+        self.tables = list((s + GroupCounts(tuple(np.zeros((len(weight), int(m))) for m in least))).tables)
+        self.log_share, self.log_never, loss, zeros, self.log_prior = [], [], 0.0, 0, 0.0
+        for j, table in enumerate(self.tables):
+            size = table.shape[1]
+            marginal = table.sum(axis=0) / max(table.sum(), 1e-300)
+            columns = np.tile(marginal[:, None], (1, max(np.size(self.smoothing.alpha), j + 1)))
+            add = self.smoothing.rows(columns)[:, j]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                total = table.sum(axis=1, keepdims=True) + add.sum()
+                share, never = np.log((table + add) / total), np.log(np.mean(add) / total)
+            # an unseen level is a level seen no times; without smoothing it says nothing
+            self.log_never.append(np.where(np.isfinite(never), never, 0.0))
+            self.log_share.append(np.where(np.isnan(share), -np.log(size), share))
+            loss -= float(np.sum(np.where(table > 0, table * self.log_share[j], 0.0)))
+            self.log_prior += float(np.sum(add * self.log_share[j])) if add.all() else 0.0
+            zeros += int(np.count_nonzero(table == 0))
+        findings.append(self.smoothing.words())
+        if zeros:
+            findings.append(f"{zeros} class–level pairs were never seen")
+        return max(float(np.max(np.abs(np.exp(t).sum(axis=1) - 1.0))) for t in self.log_share), loss
+
+    def add_log_density(self, cells: np.ndarray, out: FloatArray) -> None:
+        for column, share, never in zip(cells.T, self.log_share, self.log_never, strict=True):
+            table = np.hstack([share, never, np.zeros_like(never)]).T  # … an unseen level, a missing cell
+            known = np.where((column >= 0) & (column < share.shape[1]), column, share.shape[1])
+            out += table[np.where(np.isnan(column), share.shape[1] + 1, known).astype(np.intp)]
+
+    def draw(self, k: int, n: int, rng: np.random.Generator) -> FloatArray:
+        shares = [np.exp(t[k]) for t in self.log_share]
+        return np.column_stack([rng.choice(len(s), size=n, p=s / s.sum()).astype(np.float64) for s in shares])
+
+    def parameters(self, i: int) -> dict[str, FloatArray]:
+        return {"probabilities": np.exp(self.log_share[i])}
+
+
+@dataclass(eq=False)
+class FamilyPart(Part):
+    """Columns of any other exponential family; ``alpha`` virtual rows of the mean where a class holds only zeros."""
+
+    family: Any = None
+    alpha: float = 1.0
+
+    def facts(self, cells: np.ndarray, members: Members) -> Parts:
+        return Parts(tuple(GroupMoments.centred(f, members) for f in self.family.facts(cells)))
+
+    def solve(self, s: Parts, weight: FloatArray, findings: list[str], model: Any) -> tuple[float, float]:
+        f, count, second = self.family, s.parts[0].weight, s.parts[0].second
+        means, pooled = tuple(m.mean for m in s.parts), tuple(m.pooled() for m in s.parts)
+        everyone = tuple(m.mean for m in pooled)
+        zeros = (
+            (count > 0) & (means[0] == 0)
+            if f.name in ("poisson", "exponential")
+            else np.zeros_like(count, bool)
+        )
+        if zeros.any():
+            share = self.alpha / (count + self.alpha) if self.alpha else 1e-9
+            means = (np.where(zeros, np.maximum(share * everyone[0], 1e-300), means[0]),)
+            where = self._named(model, zeros.any(axis=0))
+            findings.append(
+                f"only zeros in a class in {where}: {self.alpha:g} virtual rows of the column's mean there"
+            )
+        found = f.estimate(count, means, second)
+        rest = f.estimate(pooled[0].weight, everyone, pooled[0].second)
+        never = count == 0
+        if (never & (weight > 0)[:, None]).any():
+            where = self._named(model, never.any(axis=0))
+            findings.append(f"no value in some class of {where}: all classes' used there")
+        self.fitted = {
+            name: np.where(never, np.nan_to_num(rest[name], nan=1.0), v) for name, v in found.items()
+        }
+        return f.moment_residual(found, means, second, count), mean_loss(f, self.fitted, count, means, second)
+
+    def add_log_density(self, cells: np.ndarray, out: FloatArray) -> None:
+        out += np.nansum(self.family.log_density(cells[:, None, :], self.fitted), axis=2)
+
+    def draw(self, k: int, n: int, rng: np.random.Generator) -> FloatArray:
+        return np.asarray(
+            self.family.sample({name: v[k] for name, v in self.fitted.items()}, n, rng), dtype=float
+        )
+
+    def parameters(self, i: int) -> dict[str, FloatArray]:
+        return {name: v[:, i] for name, v in self.fitted.items()}
+
+
+def mean_loss(f: Family, parameters: Any, weight: FloatArray, means: Any, second: Any) -> float:
+    """−Σ_k W_k (η_k·T̄_k − A(η_k)): minus the log likelihood, the base measure left out."""
+    with np.errstate(all="ignore"):
+        if f.name == "normal":
+            variance = parameters.get("variance", getattr(f, "variance", None))
+            spread = second + weight * (means[0] - parameters["mean"]) ** 2
+            return float(np.nansum(0.5 * (weight * (LOG_2PI + np.log(variance)) + spread / variance)))
+        eta = f.natural(parameters)
+        terms = [np.where(m == 0, 0.0, e * m) for e, m in zip(eta, means, strict=True)]
+        products = sum(t.sum(axis=-1) if f.multivariate else t for t in terms)
+        return -float(np.nansum(np.where(weight > 0, weight * (products - f.log_partition(eta)), 0.0)))
