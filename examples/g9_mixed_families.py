@@ -82,7 +82,7 @@ print(f"a shape for each class: a(x) is linear in log x and x, {own.features(wai
 print(f"coef_ = {own.coef_[0].round(3)}")
 
 fig, axes = figure(
-    2, 3, "Six columns, five families, one naive Bayes; and a Gamma model with a straight separator",
+    2, 3, "Six columns, six families, one naive Bayes; and a Gamma model with a straight separator",
     "Bars: what was seen, by class. Lines and marks: the fitted family. Last panel: one shape for both classes.",
     width=13, height=7.4,
 )  # fmt: skip
@@ -94,7 +94,7 @@ densities = {
     "change": lambda p, k: stats.norm(p["mean"][k], np.sqrt(p["variance"][k])).pdf,
 }
 spans = {"visits": (-0.5, 12.5), "bill": (0, 1100), "share paid": (0, 1), "change": (-2.4, 3.0)}
-spots = {"visits": ((5.6, 0.17), (1.6, 0.34)), "bill": ((430, 0.0021), (120, 0.0055)),
+spots = {"visits": ((5.6, 0.17), (2.0, 0.30)), "bill": ((430, 0.0021), (130, 0.0047)),
          "share paid": ((0.16, 2.15), (0.78, 2.5)), "change": ((1.2, 0.52), (-1.5, 0.6))}  # fmt: skip
 for j, name in enumerate(densities):
     ax, span = faces[name], spans[name]
@@ -114,17 +114,16 @@ for k, label in enumerate(model.classes_):
     seen = [np.mean(frame.loc[y == label, "region"] == level) for level in model.levels_[j]]
     ax.bar(place, seen, width=0.38, color=fills[k], alpha=0.5)
     ax.scatter(place, model.parameters_[j]["probabilities"][k], color=inks[k], marker="os"[k], s=36, zorder=3)
-    at = (0.36, 0.49)[k]
-    say(ax, (1 - 0.2, 0 + 0.2)[k], at + 0.17 * (k == 0) + 0.02, label, inks[k], fontweight="bold", fontsize=11, ha="center")
+    say(ax, (0.8, 0.2)[k], (0.49, 0.45)[k], label, inks[k], fontweight="bold", fontsize=11, ha="center")
 ax.set_xticks(range(3), model.levels_[j])
-ax.set(title="region: Categorical (insured: Bernoulli)", ylabel="share", ylim=(0, 0.62))
+ax.set(title="region: Categorical (insured: Bernoulli)", ylabel="share", ylim=(0, 0.56))
 
 ax = axes[1, 2]
 box = (0.01, 16, 0.01, 13)  # a Gamma begins above 0
 region(ax, gamma, box, strength=0.55)
 boundary(ax, gamma, box, color=BLACK)
 points(ax, waits, kind, size=16)
-say(ax, 0.5, 12.1, "quick", CLASS_INKS[0], fontweight="bold", fontsize=11)
+say(ax, 5.0, 0.25, "quick", CLASS_INKS[0], fontweight="bold", fontsize=11)
 say(ax, 12.6, 11.0, "slow", CLASS_INKS[1], fontweight="bold", fontsize=11)
 ax.set(title="Gamma, one shape: linear in x", xlabel="$x_1$, first wait", ylabel="$x_2$, second wait")
 save(fig, __file__)

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.families import family
-from separatrix.core.grouped import GroupMoments, GroupScatter, Members
+from separatrix.core.grouped import GroupScatter, Members
 from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import read_for_prediction, refuse_not_finite
 from separatrix.data.rows import Rows
 from separatrix.models.generative import Facts, Generative, Parts
-from separatrix.models.parts import mean_loss
+from separatrix.models.parts import family_facts, total_loss
 
 
 class GenerativeClassifier(Generative):
@@ -98,7 +98,7 @@ class GenerativeClassifier(Generative):
         if self._full:
             shared = np.zeros(members.k, dtype=np.intp) if self.shared_scale else np.arange(members.k)
             return GroupScatter.of(cells, members, shared)
-        return Parts(tuple(GroupMoments.centred(f, members) for f in self._family.facts(cells)))
+        return family_facts(self._family, cells, members)
 
     def _spread(self, facts: Facts, index: np.ndarray, k: int) -> Facts:
         if not self._full:
@@ -139,7 +139,7 @@ class GenerativeClassifier(Generative):
         else:
             per_row = f.multivariate
             weight = s.parts[0].weight[:, 0] if per_row else s.parts[0].weight
-            means, second = tuple(m.mean for m in s.parts), s.parts[0].second
+            means, second, base = tuple(m.mean for m in s.parts[:-1]), s.parts[0].second, s.parts[-1]
             fit = f.estimate_shared if self.shared_scale else f.estimate
             self.parameters_ = fit(weight, means, second)
             empty = (facts.weight == 0)[(...,) + (None,) * (np.ndim(means[0]) - 1)]
@@ -154,7 +154,9 @@ class GenerativeClassifier(Generative):
             residual = (
                 f.moment_residual(self.parameters_, means, second, weight) if not self.shared_scale else 0.0
             )
-            loss = mean_loss(f, self.parameters_, weight, means, second)
+            loss = total_loss(f, self.parameters_, weight, means, second) - float(
+                np.sum(base.weight * base.mean)
+            )
         if self.shared_scale:
             findings.append("one scale for all classes: the separator is linear in x")
         self._set_linear()
@@ -177,7 +179,8 @@ class GenerativeClassifier(Generative):
         gamma = -np.reshape(partition, (k, -1)).sum(axis=1) + self._log_prior
         only_x = self._kept == [self._x_part()]
         if k == 2:
-            beta, gamma = beta[1:] - beta[:1], gamma[1:] - gamma[:1]
+            with np.errstate(invalid="ignore"):  # a class without rows has no parameters
+                beta, gamma = beta[1:] - beta[:1], gamma[1:] - gamma[:1]
         self.coef_, self.intercept_ = beta, gamma
         self.__dict__.pop("rule_", None)
         if only_x:

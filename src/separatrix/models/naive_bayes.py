@@ -254,6 +254,7 @@ class MultinomialNB(Counted):
     """
 
     _sparse = True
+    _base_counts = False  # the multinomial coefficients
 
     def _part(self, smoothing: Smoothing) -> Part:
         return BagPart(smoothing)

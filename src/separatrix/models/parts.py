@@ -373,11 +373,12 @@ class FamilyPart(Part):
     alpha: float = 1.0
 
     def facts(self, cells: np.ndarray, members: Members) -> Parts:
-        return Parts(tuple(GroupMoments.centred(f, members) for f in self.family.facts(cells)))
+        return family_facts(self.family, cells, members)
 
     def solve(self, s: Parts, weight: FloatArray, findings: list[str], model: Any) -> tuple[float, float]:
         f, count, second = self.family, s.parts[0].weight, s.parts[0].second
-        means, pooled = tuple(m.mean for m in s.parts), tuple(m.pooled() for m in s.parts)
+        facts, base = s.parts[:-1], s.parts[-1]
+        means, pooled = tuple(m.mean for m in facts), tuple(m.pooled() for m in facts)
         everyone = tuple(m.mean for m in pooled)
         zeros = (
             (count > 0) & (means[0] == 0)
@@ -400,7 +401,8 @@ class FamilyPart(Part):
         self.fitted = {
             name: np.where(never, np.nan_to_num(rest[name], nan=1.0), v) for name, v in found.items()
         }
-        return f.moment_residual(found, means, second, count), mean_loss(f, self.fitted, count, means, second)
+        loss = total_loss(f, self.fitted, count, means, second) - float(np.sum(base.weight * base.mean))
+        return f.moment_residual(found, means, second, count), loss
 
     def add_log_density(self, cells: np.ndarray, out: FloatArray) -> None:
         out += np.nansum(self.family.log_density(cells[:, None, :], self.fitted), axis=2)
@@ -414,13 +416,23 @@ class FamilyPart(Part):
         return {name: v[:, i] for name, v in self.fitted.items()}
 
 
-def mean_loss(f: Family, parameters: Any, weight: FloatArray, means: Any, second: Any) -> float:
-    """−Σ_k W_k (η_k·T̄_k − A(η_k)): minus the log likelihood, the base measure left out."""
+def family_facts(f: Family, cells: np.ndarray, members: Members) -> Parts:
+    """Moments by class of what the family's estimate reads, and last of log h(x), for the likelihood."""
+    base = f.log_base(cells)
+    columns = (*f.facts(cells), base[:, None] if f.multivariate else base)
+    return Parts(tuple(GroupMoments.centred(column, members) for column in columns))
+
+
+def total_loss(f: Family, parameters: Any, weight: FloatArray, means: Any, second: Any) -> float:
+    """−Σ_k W_k (η_k·T̄_k − A(η_k)): minus the log likelihood, the base measure h(x) left out."""
     with np.errstate(all="ignore"):
-        if f.name == "normal":
-            variance = parameters.get("variance", getattr(f, "variance", None))
+        if (
+            f.name == "normal" and "variance" in parameters
+        ):  # centred: η·T̄ − A would cancel far from the origin
             spread = second + weight * (means[0] - parameters["mean"]) ** 2
-            return float(np.nansum(0.5 * (weight * (LOG_2PI + np.log(variance)) + spread / variance)))
+            return float(
+                np.nansum(0.5 * (weight * np.log(parameters["variance"]) + spread / parameters["variance"]))
+            )
         eta = f.natural(parameters)
         terms = [np.where(m == 0, 0.0, e * m) for e, m in zip(eta, means, strict=True)]
         products = sum(t.sum(axis=-1) if f.multivariate else t for t in terms)
