@@ -104,7 +104,9 @@ def assert_predicts(model, X, density, tol=1e-10):
     np.testing.assert_allclose(model.score_samples(X), log_p, rtol=tol, atol=tol)
     posterior = np.exp(log_joint - log_p[:, None])
     np.testing.assert_allclose(model.predict_proba(X), posterior, atol=tol)
-    np.testing.assert_allclose(model.predict_log_proba(X), log_joint - log_p[:, None], rtol=tol, atol=100 * tol)
+    np.testing.assert_allclose(
+        model.predict_log_proba(X), log_joint - log_p[:, None], rtol=tol, atol=100 * tol
+    )
     np.testing.assert_array_equal(model.predict(X), model.classes_[log_joint.argmax(axis=1)])
     ours = model.predict_joint_log_proba(X)
     # "factors common to all classes may be left out": the differences between classes are what is promised
@@ -135,7 +137,9 @@ def test_lda_is_scikit_learns(name, solver, shrinkage, with_priors):
     X, y = table(name)
     parameters = {"shrinkage": shrinkage, "priors": some_priors(y) if with_priors else None}
     theirs_solver = solver
-    if solver == "svd" and shrinkage is not None:  # not offered there; pooled by rows, which are lsqr's priors
+    if (
+        solver == "svd" and shrinkage is not None
+    ):  # not offered there; pooled by rows, which are lsqr's priors
         if with_priors:
             pytest.skip("scikit-learn has no shrinkage with svd")
         theirs_solver = "lsqr"
@@ -178,7 +182,7 @@ def test_lda_transform_is_scikit_learns_up_to_sign(name, solver, n_components):
     ours = LinearDiscriminantAnalysis(solver, n_components=n_components).fit(X, y)
     a, b = ours.transform(X), theirs.transform(X)
     if solver == "eigen":
-        b = b - theirs.xbar_ @ theirs.scalings_[:, : b.shape[1]]  # scikit-learn leaves the origin where it was
+        b = b - b.mean(axis=0)  # scikit-learn leaves the origin where it was
     assert a.shape == b.shape
     b = b * np.sign(np.sum(a * b, axis=0))
     np.testing.assert_allclose(a, b, atol=1e-9 * np.abs(b).max())
@@ -235,9 +239,7 @@ def test_qda_both_solvers_are_the_same_model_with_any_regularisation():
         np.testing.assert_array_equal(same.predict_proba(X), model.predict_proba(X))
 
 
-@pytest.mark.parametrize(
-    "parameters", [{"shrinkage": 0.3}, {"shrinkage": "auto"}], ids=["0.3", "auto"]
-)
+@pytest.mark.parametrize("parameters", [{"shrinkage": 0.3}, {"shrinkage": "auto"}], ids=["0.3", "auto"])
 def test_shrinkage_gives_a_constant_column_a_variance(parameters):
     X, y = table("iris")
     X = np.column_stack([X, np.full(len(X), 5.0)])
@@ -316,6 +318,8 @@ def test_naive_bayes_of_counts_is_scikit_learns(kind, container, weighted, param
     X = container(X)
     weight = random_weights(len(y)) if weighted else None
     if kind == "BernoulliNB":
+        if "force_alpha" in parameters:
+            pytest.skip("scikit-learn takes log(1 − θ) of a θ rounded to one")
         parameters = {**parameters, "binarize": 7.0}
     ours = {"BernoulliNB": BernoulliNB, "MultinomialNB": MultinomialNB}[kind](**parameters)
     theirs = getattr(naive_bayes, kind)(**parameters).fit(X, y, sample_weight=weight)
@@ -327,13 +331,29 @@ def test_naive_bayes_of_counts_is_scikit_learns(kind, container, weighted, param
     assert_same_posteriors(ours, theirs, X)
 
 
-def test_an_array_of_alpha_is_scikit_learns():
+def test_an_array_of_alpha():
     X, y = words()
     alpha = np.linspace(0.1, 2.0, X.shape[1])
-    for ours, theirs in ((BernoulliNB, naive_bayes.BernoulliNB), (MultinomialNB, naive_bayes.MultinomialNB)):
-        a, b = ours(alpha=alpha).fit(X, y), theirs(alpha=alpha).fit(X, y)
-        np.testing.assert_allclose(a.feature_log_prob_, b.feature_log_prob_, rtol=1e-12, atol=1e-13)
-        assert_same_posteriors(a, b, X)
+    a, b = MultinomialNB(alpha=alpha).fit(X, y), naive_bayes.MultinomialNB(alpha=alpha).fit(X, y)
+    np.testing.assert_allclose(a.feature_log_prob_, b.feature_log_prob_, rtol=1e-12, atol=1e-13)
+    assert_same_posteriors(a, b, X)
+    model = BernoulliNB(alpha=alpha, binarize=7).fit(X, y)  # scikit-learn's fails here
+    theta = np.array([((p > 7).sum(axis=0) + alpha) / (len(p) + 2 * alpha) for p in by_class(X, y)])
+    np.testing.assert_allclose(np.exp(model.feature_log_prob_), theta, rtol=1e-12)
+    shorter = model.set_params(alpha=alpha[:5]).fit(X[:, :5], y)  # the old number of columns is forgotten
+    np.testing.assert_allclose(np.exp(shorter.feature_log_prob_), theta[:, :5], rtol=1e-12)
+
+
+def test_a_tiny_alpha_keeps_its_digits_on_both_sides():
+    """log(1 − θ) = log (n₀ + α)/(n + 2α), not the logarithm of what is left of a rounded θ."""
+    X, y = np.array([[1, 1], [1, 0], [0, 1], [0, 0]]), [0, 0, 1, 1]
+    for alpha in (1e-10, 1e-13):
+        model = BernoulliNB(alpha=alpha).fit(X, y)
+        log_p = model.class_log_density([[0, 1], [1, 0]])
+        half, rare, sure = np.log(0.5), np.log(alpha / (2 + 2 * alpha)), np.log1p(-alpha / (2 + 2 * alpha))
+        np.testing.assert_allclose(
+            log_p, [[rare + half, sure + half], [sure + half, rare + half]], rtol=1e-12
+        )
 
 
 @pytest.mark.parametrize("parameters", [*COUNT_PARAMETERS, {"min_categories": 20}], ids=str)
@@ -356,7 +376,9 @@ def test_categorical_nb_is_scikit_learns(weighted, parameters):
 
 # ---- worked by hand ----
 
-BITS = np.array([[1, 0, 1], [1, 1, 0], [0, 1, 1], [1, 1, 1], [0, 0, 1], [0, 1, 0], [0, 0, 0], [1, 0, 1], [0, 0, 1]])
+BITS = np.array(
+    [[1, 0, 1], [1, 1, 0], [0, 1, 1], [1, 1, 1], [0, 0, 1], [0, 1, 0], [0, 0, 0], [1, 0, 1], [0, 0, 1]]
+)
 SIDES = np.array([1, 1, 1, 1, 0, 0, 0, 0, 0])
 
 
@@ -392,7 +414,9 @@ def test_smoothing_is_virtual_rows_of_each_parameter():
     }
     for smoothing, wanted in cases.items():
         model = BernoulliNB(smoothing=smoothing).fit(BITS, SIDES)
-        np.testing.assert_allclose(np.exp(model.feature_log_prob_[1]), wanted, rtol=1e-13, err_msg=str(smoothing))
+        np.testing.assert_allclose(
+            np.exp(model.feature_log_prob_[1]), wanted, rtol=1e-13, err_msg=str(smoothing)
+        )
 
 
 def test_smoothing_of_categories_and_words():
@@ -410,7 +434,9 @@ def test_smoothing_of_categories_and_words():
         model = CategoricalNB(smoothing=smoothing).fit(X, y)
         for k, n in first.items():
             wanted = (n + add) / (n.sum() + add.sum())
-            np.testing.assert_allclose(np.exp(model.feature_log_prob_[0][k]), wanted, rtol=1e-12, err_msg=str(smoothing))
+            np.testing.assert_allclose(
+                np.exp(model.feature_log_prob_[0][k]), wanted, rtol=1e-12, err_msg=str(smoothing)
+            )
     words = np.array([[3, 0, 1], [1, 1, 0], [0, 4, 2]])
     for smoothing, add in (
         (None, np.ones(3)),
@@ -423,7 +449,9 @@ def test_smoothing_of_categories_and_words():
         model = MultinomialNB(smoothing=smoothing).fit(words, [0, 0, 1])
         for k, n in enumerate(np.array([[4, 1, 1], [0, 4, 2]])):
             wanted = (n + add) / (n.sum() + add.sum())
-            np.testing.assert_allclose(np.exp(model.feature_log_prob_[k]), wanted, rtol=1e-12, err_msg=str(smoothing))
+            np.testing.assert_allclose(
+                np.exp(model.feature_log_prob_[k]), wanted, rtol=1e-12, err_msg=str(smoothing)
+            )
 
 
 @pytest.mark.parametrize("K", [2, 3])
@@ -501,7 +529,9 @@ def test_a_certainty_is_never_a_nan():
             model.predict_proba(container(np.array([[0, 1], [1, 1], [1, 0]]))), [[1, 0], [0, 1], [0, 1]]
         )
     counts = MultinomialNB(alpha=0).fit(np.array([[0, 2, 2], [3, 0, 1]]), [0, 1])
-    np.testing.assert_allclose(counts.predict_proba(np.array([[0, 0, 4], [0, 1, 0], [2, 0, 1]]))[1:], [[1, 0], [0, 1]])
+    np.testing.assert_allclose(
+        counts.predict_proba(np.array([[0, 0, 4], [0, 1, 0], [2, 0, 1]]))[1:], [[1, 0], [0, 1]]
+    )
     np.testing.assert_allclose(counts.predict_proba(np.array([[0, 0, 4]])), [[16 / 17, 1 / 17]])
     levels = CategoricalNB(alpha=0).fit(np.array([[0], [0], [1], [2]]), [0, 0, 1, 1])
     np.testing.assert_allclose(levels.predict_proba([[0], [1], [2]]), [[1, 0], [0, 1], [0, 1]])
@@ -579,7 +609,9 @@ def test_shrunk_groups_and_priors(shrinkage):
     sigmas = [_pooled([parts[0], parts[2]]), np.cov(parts[1].T, ddof=0)]
     sigmas = [(1 - shrinkage) * S + shrinkage * np.trace(S) / 4 * np.eye(4) for S in sigmas]
     np.testing.assert_allclose(model.class_prior_, prior)
-    assert_predicts(model, X, normal_density(X, [p.mean(axis=0) for p in parts], [sigmas[i] for i in (0, 1, 0)]))
+    assert_predicts(
+        model, X, normal_density(X, [p.mean(axis=0) for p in parts], [sigmas[i] for i in (0, 1, 0)])
+    )
 
 
 @pytest.mark.parametrize("make", [LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis])
@@ -657,9 +689,13 @@ def drawn(family, n=60, K=3, p=2, seed=0):
         "exponential": lambda: rng.exponential(s),
         "gamma": lambda: rng.gamma(1 + s, 0.5 * one),
         "beta": lambda: rng.beta(s, 2.0 * one),
-        "multinomial": lambda: np.array([rng.multinomial(rng.integers(3, 9), r / r.sum()) for r in s]).astype(float),
+        "multinomial": lambda: np.array([rng.multinomial(rng.integers(3, 9), r / r.sum()) for r in s]).astype(
+            float
+        ),
         "dirichlet": lambda: np.array([rng.dirichlet(1 + 2 * r) for r in s]),
-        "multivariate_normal": lambda: rng.normal(s, 1.0) @ np.array([[1.0, 0.5, 0.2], [0, 1, 0.3], [0, 0, 1]])[:p, :p],
+        "multivariate_normal": lambda: (
+            rng.normal(s, 1.0) @ np.array([[1.0, 0.5, 0.2], [0, 1, 0.3], [0, 0, 1]])[:p, :p]
+        ),
     }[family]()
     return cells, y
 
@@ -771,7 +807,9 @@ def test_a_of_x_is_linear_with_a_shared_scale(family, K):
     np.testing.assert_array_equal(model.features(X), X)
     np.testing.assert_allclose(np.squeeze(model.rule_.score(X)), np.squeeze(score), rtol=1e-12, atol=1e-12)
     P = model.parameters_
-    for name in {"normal": ["variance"], "multivariate_normal": ["covariance"], "gamma": ["shape"]}.get(family, []):
+    for name in {"normal": ["variance"], "multivariate_normal": ["covariance"], "gamma": ["shape"]}.get(
+        family, []
+    ):
         np.testing.assert_allclose(P[name], np.broadcast_to(P[name][:1], P[name].shape), rtol=1e-12)
     parts = by_class(X, y)
     if family == "normal":
@@ -781,7 +819,8 @@ def test_a_of_x_is_linear_with_a_shared_scale(family, K):
         lda = LinearDiscriminantAnalysis().fit(X, y)
         np.testing.assert_allclose(P["covariance"][0], lda.covariance_, rtol=1e-11)
         np.testing.assert_allclose(model.coef_, lda.coef_, rtol=1e-8, atol=1e-10)
-        np.testing.assert_allclose(model.intercept_, lda.intercept_, rtol=1e-8)
+        differences = (m.intercept_ - (m.intercept_[0] if K > 2 else 0) for m in (model, lda))
+        np.testing.assert_allclose(*differences, rtol=1e-8)
     if family == "gamma":  # one shape: mean over classes of log x̄ − mean log x, and rates a / x̄_k
         excess = np.mean([np.log(p.mean(axis=0)) - np.log(p).mean(axis=0) for p in parts], axis=0)
         a = P["shape"][0]
@@ -846,7 +885,9 @@ def test_naive_bayes_of_a_mixed_table():
     density = np.zeros((len(y), 3))
     for k, label in enumerate("xyz"):
         part = frame[y == label]
-        levels = (part["colour"].value_counts().reindex(["blue", "green", "red"]).fillna(0) + 1) / (len(part) + 3)
+        levels = (part["colour"].value_counts().reindex(["blue", "green", "red"]).fillna(0) + 1) / (
+            len(part) + 3
+        )
         density[:, k] += np.log(levels[frame["colour"]].to_numpy())
         density[:, k] += ss.bernoulli.logpmf(frame["flag"], (part["flag"].sum() + 1) / (len(part) + 2))
         density[:, k] += ss.poisson.logpmf(frame["visits"], part["visits"].mean())
@@ -856,10 +897,11 @@ def test_naive_bayes_of_a_mixed_table():
         density[:, k] += ss.beta.logpdf(frame["share"], P["share"]["a"], P["share"]["b"])
     assert_predicts(model, frame, density)
     assert_maximum_likelihood(
-        "gamma", {n: v[:, None] for n, v in model.parameters_[3].items()}, by_class(frame[["length"]].to_numpy(), y)
+        "gamma",
+        {n: v[:, None] for n, v in model.parameters_[3].items()},
+        by_class(frame[["length"]].to_numpy(), y),
     )
-    for name in ("categorical in column 'colour'", "poisson in column 'visits'", "gamma in column 'length'"):
-        assert name in str(model.verdict_)
+    assert "smoothing: 1 virtual row" in str(model.verdict_)
 
 
 def test_naive_bayes_agrees_with_the_special_models():
@@ -871,8 +913,14 @@ def test_naive_bayes_agrees_with_the_special_models():
     same(NaiveBayes(dict.fromkeys(columns, "bernoulli")).fit(bits, y), BernoulliNB().fit(bits, y), bits)
     same(NaiveBayes().fit(X > 7, y), BernoulliNB().fit(bits, y), bits)
     X, y = table("iris")
-    for model in (NaiveBayes(dict.fromkeys(range(4), "normal")), GenerativeClassifier(), GaussianDiscriminant("diagonal")):
-        np.testing.assert_allclose(model.fit(X, y).predict_proba(X), GaussianNB().fit(X, y).predict_proba(X), atol=1e-6)
+    for model in (
+        NaiveBayes(dict.fromkeys(range(4), "normal")),
+        GenerativeClassifier(),
+        GaussianDiscriminant("diagonal"),
+    ):
+        np.testing.assert_allclose(
+            model.fit(X, y).predict_proba(X), GaussianNB().fit(X, y).predict_proba(X), atol=1e-6
+        )
     exact = NaiveBayes(dict.fromkeys(range(4), "normal"), var_smoothing=0.01).fit(X, y)
     same(exact, GaussianNB(var_smoothing=0.01).fit(X, y), X)
 
@@ -952,7 +1000,9 @@ def test_enjoy_sport_with_a_cell_missing():
     )
 
 
-@pytest.mark.parametrize("make, errors", [(LinearDiscriminantAnalysis, 2), (QuadraticDiscriminantAnalysis, 1)])
+@pytest.mark.parametrize(
+    "make, errors", [(LinearDiscriminantAnalysis, 2), (QuadraticDiscriminantAnalysis, 1)]
+)
 def test_wine_leave_one_out(make, errors):
     X, y = datasets.load_wine(return_X_y=True)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -1010,7 +1060,10 @@ def from_r(directory, name):
     with open(f"{directory}/script.R", "w") as file:
         file.write(R_SCRIPT)
     done = subprocess.run(
-        ["Rscript", "--vanilla", f"{directory}/script.R", directory], capture_output=True, text=True, timeout=120
+        ["Rscript", "--vanilla", f"{directory}/script.R", directory],
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     if done.returncode == 77:
         pytest.skip("R lacks MASS")
@@ -1026,11 +1079,15 @@ def test_r_lda_qda_and_naive_bayes(tmp_path, name):
     lda = LinearDiscriminantAnalysis().fit(X, y)
     np.testing.assert_allclose(lda.means_, r("means"), rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(lda.predict_proba(X), r("lda"), atol=1e-10)
-    np.testing.assert_allclose(QuadraticDiscriminantAnalysis().fit(X, y).predict_proba(X), r("qda"), atol=1e-10)
+    np.testing.assert_allclose(
+        QuadraticDiscriminantAnalysis().fit(X, y).predict_proba(X), r("qda"), atol=1e-10
+    )
     # R's default divides by n − K: the scores are ours times (n − K)/n
     n, K = len(y), len(lda.classes_)
     scores = lda.class_log_density(X) * (n - K) / n + np.log(lda.class_prior_)
-    np.testing.assert_allclose(np.exp(scores - logsumexp(scores, axis=1)[:, None]), r("lda_moment"), atol=1e-10)
+    np.testing.assert_allclose(
+        np.exp(scores - logsumexp(scores, axis=1)[:, None]), r("lda_moment"), atol=1e-10
+    )
     ours, theirs = lda.transform(X), r("scores").reshape(len(y), -1)
     theirs = theirs * np.sign(np.sum(ours * theirs, axis=0))
     np.testing.assert_allclose(ours, theirs, atol=1e-9 * np.abs(ours).max())
@@ -1038,7 +1095,10 @@ def test_r_lda_qda_and_naive_bayes(tmp_path, name):
         theirs = r("nb")
     except OSError:
         pytest.skip("R lacks e1071: lda and qda agree")
-    np.testing.assert_allclose(GaussianNB(var_smoothing=0).fit(X, y).predict_proba(X), theirs, atol=1e-10)
+    seen = np.isfinite(theirs).all(axis=1)  # where all classes underflow R has 0/0
+    assert seen.mean() > 0.95
+    ours = GaussianNB(var_smoothing=0).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(ours[seen], theirs[seen], atol=1e-10)
     levels = X > np.median(X, axis=0)
     for model in (CategoricalNB(), NaiveBayes(), BernoulliNB()):
         np.testing.assert_allclose(model.fit(levels, y).predict_proba(levels), r("nb_levels"), atol=1e-10)

@@ -22,7 +22,7 @@ from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import read_for_prediction, refuse_not_finite
 from separatrix.data.rows import Rows
-from separatrix.models.generative import Facts, Generative, Parts
+from separatrix.models.generative import Facts, Generative
 from separatrix.models.parts import family_facts, total_loss
 
 

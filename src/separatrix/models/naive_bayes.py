@@ -461,6 +461,12 @@ class NaiveBayes(Naive):
         self.levels_ = [c.levels for c in merged.columns]
         return found[1]
 
+    def _solve(self, facts: Facts, findings: list[str]) -> tuple[float, float]:
+        for part in self._parts:
+            mine = np.isin(np.arange(len(self.families_)), part.columns)
+            findings.append(f"{part.family.name}: {self._columns(mine)}")
+        return super()._solve(facts, findings)
+
     def _publish(self) -> None:
         self.parameters_: list[Any] = [None] * len(self.families_)
         for part in self._parts:

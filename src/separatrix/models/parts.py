@@ -114,7 +114,8 @@ class Smoothing:
 
     def words(self) -> str:
         if self.rule is None:
-            return f"smoothing: {np.max(self.alpha):g} virtual rows of every level in every class"
+            many = float(np.max(self.alpha))
+            return f"smoothing: {many:g} virtual row{'' if many == 1 else 's'} of every level in every class"
         return f"smoothing: {self.rule}"
 
 
