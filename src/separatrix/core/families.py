@@ -27,11 +27,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy  # its submodules load on first use
-from numpy.polynomial.polynomial import polyval
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from separatrix.core.numerics import EPS, FloatArray, expit, log1pexp, logit, logsumexp, softmax
+from separatrix.core.special import (
+    dirichlet_concentration,
+    dirichlet_derivatives,
+    gamma_shape,
+    log_dirichlet,
+    log_multinomial,
+    log_poisson,
+    trigamma,
+)
 
 Parameters = dict[str, FloatArray]
 Arrays = tuple[FloatArray, ...]
@@ -39,13 +47,8 @@ Values = Iterable[ArrayLike]
 Named = Mapping[str, ArrayLike]
 Derivatives = tuple[FloatArray, Arrays, Callable[[], FloatArray]]  # A, ∇A, and ∇²A when asked for
 
-LARGEST_SHAPE = 1e9  # of a Gamma, and the sum of a Beta's or Dirichlet's: what a constant column gets
 LARGEST_RATE = 1e300  # of an Exponential: what a column of zeros gets
 TINY = float(np.finfo(np.float64).tiny)
-# Series: artanh v = v + v³ Σ c v²ʲ; log Γ(a + 1) − log √(2πa) aᵃe⁻ᵃ = Σ c a⁻²ʲ⁻¹; log a − ψ(a) = 1/2a + Σ c a⁻²ʲ⁻².
-ATANH = [1 / k for k in range(3, 18, 2)]
-STIRLING = [1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360]
-DIGAMMA = [1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760]
 quiet = np.errstate(all="ignore")
 
 
@@ -471,7 +474,7 @@ class Multinomial(_Proportions):
         return gammaln(x.sum(axis=-1) + 1) - gammaln(x + 1).sum(axis=-1)
 
     def _log_density(self, x: FloatArray, probabilities: FloatArray) -> FloatArray:
-        return _log_multinomial(x, probabilities, np.log(probabilities))
+        return log_multinomial(x, probabilities, np.log(probabilities))
 
     def _sample(self, rng: Any, size: Any, probabilities: FloatArray) -> NDArray[Any]:
         return rng.multinomial(self.trials, np.broadcast_to(probabilities, size))
@@ -501,7 +504,7 @@ class Poisson(Family):
         return -scipy.special.gammaln(x + 1)
 
     def _log_density(self, x: FloatArray, rate: FloatArray) -> FloatArray:
-        return _log_poisson(x, rate, np.log(rate))
+        return log_poisson(x, rate, np.log(rate))
 
     def _natural(self, rate: FloatArray) -> Arrays:
         return (np.log(rate),)
@@ -576,7 +579,7 @@ class Gamma(Family):
 
     def _log_density(self, x: FloatArray, shape: FloatArray, rate: FloatArray) -> FloatArray:
         log_x = np.log(x)
-        return _log_poisson(shape, rate * x, np.log(rate) + log_x) + np.log(shape) - log_x
+        return log_poisson(shape, rate * x, np.log(rate) + log_x) + np.log(shape) - log_x
 
     def _derivatives(self, a: FloatArray, minus_b: FloatArray) -> Derivatives:
         b, log_b = -minus_b, np.log(-minus_b)
@@ -584,7 +587,7 @@ class Gamma(Family):
         return (
             value,
             (scipy.special.psi(a) - log_b, a / b),
-            lambda: _matrix((_trigamma(a), 1 / b), (1 / b, a / b**2)),
+            lambda: _matrix((trigamma(a), 1 / b), (1 / b, a / b**2)),
         )
 
     def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Any) -> Parameters:
@@ -597,7 +600,7 @@ class Gamma(Family):
         return self._scaled(_pooled(weight, np.log(m) - logs), m)
 
     def _scaled(self, excess: FloatArray, m: FloatArray) -> Parameters:
-        a = np.fmin(_gamma_shape(excess), 1e308 * m)  # so that the rate is finite
+        a = np.fmin(gamma_shape(excess), 1e308 * m)  # so that the rate is finite
         return {"shape": a, "rate": a / m}
 
     def _sample(self, rng: Any, size: Any, shape: FloatArray, rate: FloatArray) -> NDArray[Any]:
@@ -625,14 +628,14 @@ class Beta(Family):
         return np.log(x), np.log1p(-x)
 
     def _log_density(self, x: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
-        return _log_dirichlet(_pair(a, b), _pair(x, 1 - x), _pair(np.log(x), np.log1p(-x)))
+        return log_dirichlet(_pair(a, b), _pair(x, 1 - x), _pair(np.log(x), np.log1p(-x)))
 
     def _derivatives(self, a: FloatArray, b: FloatArray) -> Derivatives:
-        value, mean, curvature = _dirichlet_derivatives(_pair(a, b))
+        value, mean, curvature = dirichlet_derivatives(_pair(a, b))
         return value, (mean[..., 0], mean[..., 1]), curvature
 
     def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Any) -> Parameters:
-        alpha = _dirichlet_concentration(_pair(*self._with_virtual_rows(w, means, prior)))
+        alpha = dirichlet_concentration(_pair(*self._with_virtual_rows(w, means, prior)))
         return {"a": alpha[..., 0], "b": alpha[..., 1]}
 
     def _sample(self, rng: Any, size: Any, a: FloatArray, b: FloatArray) -> NDArray[Any]:
@@ -665,14 +668,14 @@ class Dirichlet(Family):
         return (np.log(x),)
 
     def _log_density(self, x: FloatArray, concentration: FloatArray) -> FloatArray:
-        return _log_dirichlet(concentration, x, np.log(x))
+        return log_dirichlet(concentration, x, np.log(x))
 
     def _derivatives(self, alpha: FloatArray) -> Derivatives:
-        value, mean, curvature = _dirichlet_derivatives(alpha)
+        value, mean, curvature = dirichlet_derivatives(alpha)
         return value, (mean,), curvature
 
     def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Any) -> Parameters:
-        return {"concentration": _dirichlet_concentration(*self._with_virtual_rows(w, means, prior))}
+        return {"concentration": dirichlet_concentration(*self._with_virtual_rows(w, means, prior))}
 
     def _sample(self, rng: Any, size: Any, concentration: FloatArray) -> NDArray[Any]:
         # In logarithms, by Gamma(α) = Gamma(α + 1) U^{1/α}: a small α would underflow in every part of a row.
@@ -697,109 +700,6 @@ def family(which: str | Family) -> Family:
     if key not in FAMILIES:
         raise ValueError(f"unknown family {which!r}: give one of {', '.join(FAMILIES)}, or a Family")
     return FAMILIES[key]
-
-
-# ---- the special functions, free of cancellation ----
-
-
-def _log_poisson(x: FloatArray, m: FloatArray, log_m: FloatArray) -> FloatArray:
-    """x log m − m − log Γ(x + 1) for real x ≥ 0, whose three terms cancel when x ≈ m is large.
-
-    From 16 on (Loader 2000) −½ log 2πx − δ(x) − D, with δ Stirling's remainder and D = x log(x/m) − x + m ≥ 0,
-    near m by its series in v = (x − m)/(x + m). log m comes apart, for m may be below the smallest number.
-    """
-    small = np.where(x == 0, 0.0, x * log_m) - m - scipy.special.gammaln(x + 1)
-    if not np.any(x >= 16):
-        return small
-    big = np.maximum(x, 16.0)
-    v = (big - m) / (big + m)
-    near = (big - m) * v + 2 * big * v**3 * polyval(v * v, ATANH)
-    D = np.where(np.abs(v) < 0.1, near, big * (np.log(big) - log_m) - big + m)
-    delta = polyval(big**-2.0, STIRLING) / big
-    return np.where(x < 16, small, -0.5 * np.log(2 * np.pi * big) - delta - D)
-
-
-def _log_multinomial(x: FloatArray, p: FloatArray, log_p: FloatArray) -> FloatArray:
-    """log Γ(n + 1) − Σ log Γ(x_k + 1) + Σ x_k log p_k, n = Σx: Poissons, given their sum. Σp need not be 1."""
-    n = x.sum(axis=-1, keepdims=True)
-    parts = _log_poisson(x, n * p, np.log(n) + log_p).sum(axis=-1)
-    return parts - _log_poisson(n, n, np.log(n))[..., 0] + n[..., 0] * (p.sum(axis=-1) - 1)
-
-
-def _log_dirichlet(alpha: FloatArray, x: FloatArray, log_x: FloatArray) -> FloatArray:
-    """(Σα choose α) Π x^α · Πα / (Σα Πx), the multinomial with x and p in each other's place."""
-    total = np.log(alpha.sum(axis=-1))
-    return _log_multinomial(alpha, x, log_x) + (np.log(alpha) - log_x).sum(axis=-1) - total
-
-
-def _log_less_digamma(a: FloatArray) -> FloatArray:
-    """log a − ψ(a) > 0, from 16 on by its series."""
-    series = (0.5 + polyval(a**-2.0, DIGAMMA) / a) / a
-    return np.where(a < 16, np.log(a) - scipy.special.psi(a), series)
-
-
-def _trigamma(a: FloatArray) -> FloatArray:
-    return scipy.special.zeta(2.0, a)
-
-
-def _gamma_shape(excess: FloatArray) -> FloatArray:
-    """a with log a − ψ(a) = excess, by Newton in 1/a (Minka 2002): four steps from a start good to 2 %."""
-    s = np.maximum(excess, 0.5 / LARGEST_SHAPE)
-    a = (3 - s + np.sqrt((s - 3) ** 2 + 24 * s)) / (12 * s)
-    for _ in range(6):
-        a = a / (1 - (_log_less_digamma(a) - s) / (a * _trigamma(a) - 1))
-    return np.minimum(a, LARGEST_SHAPE)
-
-
-def _expected_logs(alpha: FloatArray) -> FloatArray:
-    """ψ(α_k) − ψ(Σα), as log(α_k/Σα), exact even where it is nearly 0, and two small corrections."""
-    others = alpha @ (1.0 - np.eye(alpha.shape[-1]))
-    return _log_less_digamma(alpha + others) - _log_less_digamma(alpha) - np.log1p(others / alpha)
-
-
-def _dirichlet_derivatives(alpha: FloatArray) -> tuple[FloatArray, FloatArray, Callable[[], FloatArray]]:
-    total, gammaln = alpha.sum(axis=-1), scipy.special.gammaln
-    identity = np.eye(alpha.shape[-1])
-    curvature = lambda: _trigamma(alpha)[..., None] * identity - _trigamma(total)[..., None, None]  # noqa: E731
-    return gammaln(alpha).sum(axis=-1) - gammaln(total), _expected_logs(alpha), curvature
-
-
-def _dirichlet_concentration(logs: FloatArray) -> FloatArray:
-    """α (…, k) with ψ(α_k) − ψ(Σα) = logs_k: bisection, then Newton.
-
-    Given the sum s, α_k(s) = ψ⁻¹(ψ(s) + logs_k); Σ α_k(s) − s is positive below the one root and negative above.
-    16 halvings of log s come within 1e-3 of it; Newton with the inverse of diag + constant (Minka 2000) does the
-    rest. A sum of 1e9 is the end: Σα is known to no better than 1e-16 Σα from logs that are rounded.
-    """
-    low = np.log(0.1 / (1 + np.abs(logs).max(axis=-1, keepdims=True)))
-    top = high = np.full_like(low, np.log(LARGEST_SHAPE))
-
-    def parts(log_sum: FloatArray) -> FloatArray:
-        return _inverse_digamma(scipy.special.psi(np.exp(log_sum)) + logs)
-
-    for _ in range(16):
-        middle = (low + high) / 2
-        below = parts(middle).sum(axis=-1, keepdims=True) > np.exp(middle)
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    alpha = parts(high)
-    capped = alpha * (LARGEST_SHAPE / alpha.sum(axis=-1, keepdims=True))
-    for _ in range(6):
-        q, z = _trigamma(alpha), _trigamma(alpha.sum(axis=-1, keepdims=True))
-        g = logs - _expected_logs(alpha)
-        moved = (g / q).sum(axis=-1, keepdims=True) / (1 - z * (1 / q).sum(axis=-1, keepdims=True))
-        alpha = np.maximum(alpha + (g + z * moved) / q, alpha / 2)
-    return np.where(high == top, capped, alpha)
-
-
-def _inverse_digamma(y: FloatArray) -> FloatArray:
-    """x > 0 with ψ(x) = y, by Newton from Minka's start."""
-    x = np.where(y >= -2.22, np.exp(y) + 0.5, -1 / (y + np.euler_gamma))
-    for _ in range(5):
-        x = x - (scipy.special.psi(x) - y) / _trigamma(x)
-    return x
-
-
-# ---- arrays ----
 
 
 def _real(x: Any) -> FloatArray:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .numerics import FloatArray as Array
-from .second_order import Statistic, remaining, two_sum
+from .statistic import Statistic, remaining, two_sum
 
 FEW_CLASSES = 32  # up to which a product with an indicator matrix beats sorting the rows by class
 NEAR_ORIGIN = 1e-3  # scatter over sum of squares above which plain sums keep twelve digits of it

@@ -18,15 +18,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .second_order import (
+from .second_order import Gram, QRFactor, SecondOrder, Solution, trustworthy
+from .statistic import (
     EPS,
     TILE_CELLS,
     TILE_ROWS,
     Array,
-    Gram,
-    QRFactor,
-    SecondOrder,
-    Solution,
     Statistic,
     as_block,
     centred_tiles,
@@ -35,7 +32,6 @@ from .second_order import (
     merge_two_means,
     remaining,
     remaining_mean,
-    trustworthy,
 )
 
 __all__ = [

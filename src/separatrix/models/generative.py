@@ -31,7 +31,6 @@ from separatrix.data.door import (
     column_name,
     is_count,
     is_positive,
-    read_for_prediction,
     read_some_labels,
     read_table,
     read_weights,
@@ -355,7 +354,7 @@ class Generative(Classifier):
     def class_log_density(self, X: Any) -> FloatArray:
         """log p(x | k) of each row under each class: (n, K)."""
         return self._on_rows(
-            X, self._tiled(lambda cells: self._log_density(cells) + self._log_base(cells)[:, None])
+            X, self._tiled(lambda cells: self._density(cells) + self._log_base(cells)[:, None])
         )
 
     def score_samples(self, X: Any) -> FloatArray:
@@ -384,8 +383,23 @@ class Generative(Classifier):
             X[codes == k] = drawn
         return X, self.classes_[codes]
 
+    def _on_rows(self, X: Any, function: Any) -> Any:
+        try:
+            return super()._on_rows(X, function)
+        except _InfiniteCell:  # found in a tile: now name its row
+            refuse_infinite(self, self._read_for_prediction(X))
+            raise
+
+    def _density(self, cells: Any) -> FloatArray:
+        """`_log_density`, an infinite cell refused."""
+        with np.errstate(all="ignore"):
+            density = self._log_density(cells)
+            if not np.isfinite(density.sum()) and not _finite_or_missing(cells):
+                raise _InfiniteCell("X holds an infinite cell")
+        return density
+
     def _joint(self, cells: Any) -> FloatArray:
-        joint = self._log_density(cells)
+        joint = self._density(cells)
         joint += self._log_prior
         unseen = self.class_count_ == 0
         if unseen.any():
@@ -415,7 +429,9 @@ class Generative(Classifier):
         return table
 
     def _read_for_prediction(self, X: Any) -> Any:
-        cells = read_for_prediction(self, X, missing=True)
+        cells = read_table(
+            self, X, reset=False, missing=True
+        )  # an infinite cell shows in its tile's densities
         if not self._sparse and hasattr(cells, "tocsr"):
             self._read(X, reset=False)
         return cells
@@ -491,6 +507,15 @@ class Generative(Classifier):
         tags.input_tags.sparse = self._sparse
         tags.input_tags.allow_nan = True
         return tags
+
+
+class _InfiniteCell(ValueError):
+    """A tile holds an infinite cell."""
+
+
+def _finite_or_missing(cells: Any) -> bool:
+    data = cells if isinstance(cells, np.ndarray) else cells.data
+    return data.dtype.kind != "f" or not np.isinf(data).any()
 
 
 def _measure(block: Block, task: _Task, _memo: Any) -> tuple[Facts, None]:

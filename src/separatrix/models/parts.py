@@ -24,6 +24,7 @@ from separatrix.data.counts import class_sums, log_shares, scores
 from separatrix.data.door import is_positive
 from separatrix.models.generative import Parts
 
+NEAR = 30.0  # distance of class means from the origin, in units of spread, up to which squares of x keep their digits
 FAR_APART = 1e3  # distance of class means in units of spread beyond which squares are taken class by class
 LOG_2PI = float(np.log(2 * np.pi))
 
@@ -166,33 +167,38 @@ class NormalPart(Part):
         return residual, 0.5 * float(np.sum(losses[live & (s.weight > 0)]))
 
     def _prepare(self, centre: FloatArray) -> None:
-        """What prediction needs: log N = a z² + b z + c in z = x − centre."""
-        self.centre, offset = centre, np.where(self.silent, 0.0, self.mean - centre)
+        """What prediction needs: log N = a z² + b z + c in z = x − centre, or in x itself near the origin."""
+        spread = np.sqrt(self.variance)
+        near = np.max(np.where(self.silent, 0.0, np.abs(self.mean) / spread), initial=0.0) < NEAR
+        self.centre = None if near else centre
+        offset = np.where(self.silent, 0.0, self.mean if near else self.mean - centre)
         self.square = np.where(self.silent, 0.0, -0.5 / self.variance)
         self.slope = offset / self.variance
         constant = -0.5 * (offset * self.slope + np.log(self.variance) + LOG_2PI)
         self.constant = np.where(self.silent, 0.0, constant)
-        self.far = bool(np.max(np.abs(offset) / np.sqrt(self.variance), initial=0.0) > FAR_APART)
+        self.far = bool(np.max(np.abs(offset) / spread, initial=0.0) > FAR_APART)
 
     def add_log_density(self, cells: Any, out: FloatArray) -> None:
-        z = np.subtract(cells, self.centre, dtype=np.float64)
-        missing = np.isnan(z) if np.isnan(z.sum()) else None
-        if self.far:  # each class's own mean subtracted first
-            for k in range(len(self.mean)):
-                z = np.subtract(cells, self.mean[k], dtype=np.float64)
-                terms = self.square[k] * z * z - 0.5 * (LOG_2PI + np.log(self.variance[k])) * ~self.silent
-                out[:, k] += (
-                    terms.sum(axis=1) if missing is None else np.where(missing, 0.0, terms).sum(axis=1)
-                )
-            return
-        if missing is None:
-            out += self.constant.sum(axis=1)
-        else:
-            z[missing] = 0.0
+        if self.far:
+            return self._add_class_by_class(cells, out)
+        z = cells if self.centre is None else np.subtract(cells, self.centre, dtype=np.float64)
+        linear, squares = np.dot(z, self.slope.T), np.multiply(z, z, dtype=np.float64)
+        if np.isnan(linear.sum()):
+            missing = np.isnan(z)
+            linear = np.dot(np.where(missing, 0.0, z), self.slope.T)
+            squares[missing] = 0.0
             out += ~missing @ self.constant.T
-        out += np.dot(z, self.slope.T)
-        np.multiply(z, z, out=z)
-        out += np.dot(z, self.square.T)
+        else:
+            out += self.constant.sum(axis=1)
+        out += linear
+        out += np.dot(squares, self.square.T)
+
+    def _add_class_by_class(self, cells: Any, out: FloatArray) -> None:
+        """Classes a thousand spreads apart: each class's own mean is subtracted first."""
+        for k in range(len(self.mean)):
+            z = np.subtract(cells, self.mean[k], dtype=np.float64)
+            terms = self.square[k] * z * z - 0.5 * (LOG_2PI + np.log(self.variance[k])) * ~self.silent
+            out[:, k] += np.where(np.isnan(z), 0.0, terms).sum(axis=1)
 
     def draw(self, k: int, n: int, rng: np.random.Generator) -> FloatArray:
         return rng.normal(self.mean[k], np.sqrt(self.variance[k]), size=(n, len(self.mean[k])))

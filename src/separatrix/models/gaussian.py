@@ -1,0 +1,365 @@
+"""What Gaussian discriminants share:  p(x | k) = N(x; μ_k, Σ_g(k)), covariances shared by groups ([6867] 3.1.1).
+
+    log p(x, k) = −½ (x − μ_k)ᵀ Σ⁻¹ (x − μ_k) − ½ log |2πΣ| + log π_k
+
+    one Σ for all        linear:  β_k·x + γ_k,  β_k = Σ⁻¹ μ_k,  γ_k = −½ μ_kᵀ Σ⁻¹ μ_k + log π_k        (LDA)
+    one Σ_k a class      quadratic, with the log determinants                                          (QDA)
+    some classes share   linear between those, quadratic to the others         (the three-class figure of [PC])
+
+A covariance is used through T with TᵀΣT = I, from its eigenvectors in columns of unit spread. An eigenvalue
+below tol² is no spread to divide by: it is raised to tol² and the verdict names the columns that take part.
+Missing cells: a row counts by the marginal density of what is there; fitting is then EM over the cells, which
+has no closed form. Cost O(np²) for a fit and for QDA's prediction, O(npK) for LDA's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from separatrix.core.grouped import GroupMoments, GroupScatter, Members
+from separatrix.core.linear import LinearRule
+from separatrix.core.numerics import FloatArray
+from separatrix.data.door import is_positive
+from separatrix.data.engine import sweep
+from separatrix.data.rows import Block, Rows
+from separatrix.models.generative import Facts, Generative
+
+LOG_2PI = float(np.log(2 * np.pi))
+
+
+class Gaussian(Generative):
+    """What the discriminants share; a subclass says which classes share a covariance and how it is estimated."""
+
+    tol: float
+    shrinkage: Any
+    means_: FloatArray
+
+    def _groups(self, classes: np.ndarray) -> np.ndarray:
+        """The covariance each class uses: (K,) of 0 … G−1."""
+        raise NotImplementedError
+
+    def _covariances(self, facts: Facts, fourth: FloatArray | None) -> list[FloatArray]:
+        """Σ_g from the scatters; ``fourth``: Σ ‖z‖⁴ of each class in unit columns, for Ledoit–Wolf."""
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not is_positive(self.tol, finite=True):
+            raise ValueError(f"tol must be a positive number, got {self.tol!r}")
+        s = self.shrinkage
+        if not (s is None or s == "auto" or (isinstance(s, (int, float, np.number)) and 0 <= s <= 1)):
+            raise ValueError(
+                f'shrinkage must be None, "auto" (Ledoit–Wolf) or a number from 0 to 1, got {s!r}'
+            )
+
+    # ---- facts ----
+
+    def _block_facts(self, block: Block, k: int) -> Facts:
+        """The whole block from one start where its rows are complete; tile by tile where some are not."""
+        count = np.zeros(k)
+
+        def tiles() -> Iterator[tuple[np.ndarray, Members]]:
+            for part in block.tiles(block.X.shape[1]):
+                weight = None if block.weight is None else block.weight[part]
+                members = Members(k, codes=block.y[part], weight=weight)
+                np.add(count, members.count, out=count)
+                yield block.X[part], members
+
+        group = self._groups(self._classes_at_hand)
+        scatter = GroupScatter.of_tiles(tiles(), group, block.X.shape[1])
+        if np.isfinite(scatter.mean).all():
+            return Facts(count, scatter)
+        return super()._block_facts(block, k)
+
+    def _facts(self, cells: np.ndarray, members: Members) -> GroupScatter:
+        """Scatters of the complete rows; of incomplete ones too, by their expectation, once there is a model."""
+        group = self._groups(self._classes_at_hand)
+        bad = _incomplete(cells)
+        if bad is None:
+            return GroupScatter.of(cells, members, group)
+        total = GroupScatter.of(cells[~bad], _some(members, ~bad), group)
+        return total + self._completed(cells[bad], _some(members, bad), group) if self._in_em else total
+
+    _in_em = False
+
+    def _completed(self, cells: np.ndarray, members: Members, group: np.ndarray) -> GroupScatter:
+        """E step for missing cells: their mean given the others, and the covariance that is left ([6867] 3.3)."""
+        total = GroupScatter.zero(group, cells.shape[1])
+        R = members.matrix
+        for rows, gone in _patterns(cells):
+            there = ~gone
+            for k in np.flatnonzero(R[rows].sum(axis=0) > 0).tolist():
+                sigma, mu = self._sigma[group[k]], self.means_[k]
+                gain = np.linalg.solve(sigma[np.ix_(there, there)], sigma[np.ix_(there, gone)])
+                full = cells[rows].astype(np.float64)
+                full[:, gone] = mu[gone] + (full[:, there] - mu[there]) @ gain
+                weight = R[rows, k]
+                hard = Members(members.k, codes=np.full(len(rows), k), weight=weight)
+                stat = GroupScatter.of(full, hard, group)
+                extra = np.array(stat.scatter)
+                left = sigma[np.ix_(gone, gone)] - sigma[np.ix_(gone, there)] @ gain
+                extra[group[k]][np.ix_(gone, gone)] += weight.sum() * left
+                total = total + replace(stat, scatter=extra)
+        return total
+
+    def _spread(self, facts: Facts, index: np.ndarray, k: int) -> Facts:
+        weight = np.zeros(k)
+        weight[index] = facts.weight
+        return Facts(weight, facts.of_x.spread(index, k, self._groups(self._classes_at_hand)))
+
+    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, *, reset: bool) -> Any:
+        self._in_em = False
+        return super()._learn(X, y, classes, sample_weight, reset=reset)
+
+    def _start_of_em(self, rows: Rows, facts: Facts, classes: np.ndarray, reset: bool) -> bool:
+        """Rows with missing cells: start from variances column by column, then EM."""
+        self._fourth = self._fourth_moments(rows, facts) if self.shrinkage == "auto" else None
+        if np.allclose(facts.weight, facts.of_x.weight, rtol=1e-12):
+            return False
+        if not reset:
+            raise ValueError(
+                "partial_fit takes complete rows here: missing cells need EM, and that all rows at once (fit)"
+            )
+        moments: GroupMoments = sweep(_column_moments, rows, len(classes))[0]
+        pooled = moments.pooled()
+        nothing = pooled.weight[0] == 0
+        if nothing.any():
+            raise ValueError(f"{self._columns(nothing)} has no value at all: drop it")
+        variance = np.where(moments.weight > 1, moments.variance, pooled.variance)
+        variance = np.maximum(variance, 1e-3 * pooled.variance)
+        mean = np.where(moments.weight > 0, moments.mean, pooled.mean)
+        group = self._groups(classes)
+        scatter = np.zeros((int(group.max()) + 1, rows.p, rows.p))
+        for k, g in enumerate(group.tolist()):
+            scatter[g] += np.diag(facts.weight[k] * variance[k])
+        self.classes_ = classes
+        start = GroupScatter(facts.weight, mean, np.zeros_like(mean), scatter, group)
+        self._facts_seen = Facts(facts.weight, start)
+        self._solve_all(self._facts_seen, [], 0.0, 0.0)
+        self._in_em = True
+        return True
+
+    def _fourth_moments(self, rows: Rows, facts: Facts) -> FloatArray:
+        """Σ_i w_i ‖z_i‖⁴ of each class, z in columns of unit spread: Ledoit–Wolf needs it, and a sweep of its own."""
+        s: GroupScatter = facts.of_x
+        if s.group.max(initial=0) + 1 != len(s.group):
+            raise ValueError("Ledoit–Wolf needs a covariance a class")
+        with np.errstate(all="ignore"):
+            spread = np.sqrt(np.einsum("kii->ki", s.scatter) / s.weight[:, None])
+        return sweep(_fourth, rows, (s.mean, np.where(spread > 0, spread, 1.0)))[0]
+
+    # ---- parameters ----
+
+    def _solve(self, facts: Facts, findings: list[str]) -> tuple[float, float]:
+        s: GroupScatter = facts.of_x
+        self.means_, self._group = np.array(s.mean), s.group
+        self.priors_ = self.class_prior_
+        live = s.weight > 0
+        self._sigma = self._covariances(facts, getattr(self, "_fourth", None))
+        total = np.einsum("gii->i", s.scatter) + _between(s)
+        scale = np.sqrt(total / max(s.weight.sum(), 1e-300))
+        flat = ~(scale > 1e-15 * np.max(np.abs(s.mean), axis=0, initial=0.0))
+        scale = np.where(flat, 1.0, scale)
+        if flat.any():
+            findings.append(f"{self._columns(flat)} constant: says nothing")
+        self._whiten, self._log_det, loss, residual = [], [], 0.0, 0.0
+        singular: list[str] = []
+        for g, sigma in enumerate(self._sigma):
+            unit = sigma / np.outer(scale, scale)
+            within = np.sqrt(np.maximum(np.diag(unit), 0.0))
+            within = np.where(within > self.tol, within, 1.0)  # eigenvalues in columns of unit spread within
+            values, vectors = np.linalg.eigh(unit / np.outer(within, within))
+            floor = self.tol**2
+            thin = values < floor
+            part = (np.abs(vectors[:, thin]) > 1e-2).any(axis=1) & ~flat
+            if part.any():
+                names = ", ".join(repr(c) for c in self.classes_[s.group == g].tolist()[:3])
+                whose = f"class {names}" if len(self._sigma) > 1 else "the classes"
+                singular.append(
+                    f"{whose} (rank {int((~thin).sum())} of {len(values)}) in {self._columns(part)}"
+                )
+            values = np.maximum(values, floor)
+            T = vectors / np.sqrt(values) / (within * scale)[:, None]
+            T[flat] = 0.0
+            self._whiten.append(T)
+            self._log_det.append(float(np.sum(np.log(values)) + 2 * np.sum(np.log((within * scale)[~flat]))))
+            if thin.any():
+                back = vectors * np.sqrt(values)
+                self._sigma[g] = (back @ back.T) * np.outer(within * scale, within * scale)
+            weight = float(s.weight[s.group == g].sum())
+            explained = (
+                float(np.sum((T.T @ s.scatter[g]) * T.T)) if len(s.scatter) == len(self._sigma) else 0.0
+            )
+            loss += 0.5 * (explained + weight * (self._log_det[-1] + len(values) * LOG_2PI))
+            if weight > 0 and not thin.any() and len(s.scatter) == len(self._sigma):
+                residual = max(
+                    residual, float(np.max(np.abs(T.T @ self._sigma[g] @ T - np.eye(len(values)))))
+                )
+        if singular:
+            more = f"; and {len(singular) - 2} more" if len(singular) > 2 else ""
+            findings.append(
+                f"singular covariance of {'; of '.join(singular[:2])}{more}: eigenvalues below tol² were raised to "
+                "it; shrinkage would bound them"
+            )
+        few = live & (s.weight < s.mean.shape[1] + 1)
+        if len(self._sigma) > 1 and few.any():
+            names = ", ".join(repr(c) for c in self.classes_[few].tolist()[:5])
+            findings.append(f"class {names} has no more rows than columns")
+        if self.shrinkage is not None:
+            findings.append(f"shrinkage: {self.shrinkage}")
+        self._set_forms()
+        return residual, loss / facts.weight.sum()
+
+    def _set_forms(self) -> None:
+        """What prediction uses, and the public names that hang on the estimates."""
+        self.xbar_ = self.class_prior_ @ np.where((self.class_count_ > 0)[:, None], self.means_, 0.0)
+        self.__dict__.pop("rule_", None)
+        if len(self._whiten) > 1 and len(set(self._group.tolist())) > 1:
+            return
+        T = self._whiten[0]
+        inner = (self.means_ - self.xbar_) @ T
+        self._beta = inner @ T.T
+        self._gamma = -0.5 * np.sum(inner**2, axis=1)
+        beta = self.means_ @ T @ T.T
+        gamma = -0.5 * np.sum((self.means_ @ T) ** 2, axis=1) + self._log_prior
+        if len(beta) == 2:
+            beta = (self._beta[1:] - self._beta[:1]).copy()
+            gamma = (
+                self._gamma[1:]
+                - self._gamma[:1]
+                - beta @ self.xbar_
+                + self._log_prior[1:]
+                - self._log_prior[:1]
+            )
+        self.coef_, self.intercept_ = beta, gamma
+        self.rule_ = LinearRule(beta[0], float(gamma[0])) if len(beta) == 1 else LinearRule(beta, gamma)
+
+    # ---- densities ----
+
+    def _log_density(self, cells: Any) -> FloatArray:
+        """Less what all classes share: −½ p log 2π, and where Σ is one its quadratic form and determinant."""
+        gone = _incomplete(cells)
+        if gone is None:
+            return self._complete(cells)
+        out = np.empty((len(cells), len(self.means_)))
+        out[~gone] = self._complete(cells[~gone])
+        out[gone] = self._marginal(cells[gone])
+        return out
+
+    def _complete(self, cells: Any) -> FloatArray:
+        if hasattr(self, "rule_"):
+            out = np.dot(np.subtract(cells, self.xbar_, dtype=np.float64), self._beta.T)
+            out += self._gamma
+            return out
+        out = np.empty((len(cells), len(self.means_)))
+        for k, g in enumerate(self._group.tolist()):
+            u = np.dot(np.subtract(cells, self.means_[k], dtype=np.float64), self._whiten[g])
+            out[:, k] = -0.5 * (np.einsum("ij,ij->i", u, u) + self._log_det[g])
+        return out
+
+    def _log_base(self, cells: Any) -> FloatArray:
+        base = -0.5 * LOG_2PI * (cells.shape[1] - np.isnan(cells).sum(axis=1))
+        if hasattr(self, "rule_"):
+            u = np.dot(np.subtract(cells, self.xbar_, dtype=np.float64), self._whiten[0])
+            shared = -0.5 * (np.einsum("ij,ij->i", u, u) + self._log_det[0])
+            base += np.where(np.isnan(shared), 0.0, shared)
+        return base
+
+    def _marginal(self, cells: np.ndarray) -> FloatArray:
+        """Rows with missing cells: the density of the cells that are there."""
+        out = np.empty((len(cells), len(self.means_)))
+        for rows, gone in _patterns(cells):
+            there = ~gone
+            for g in set(self._group.tolist()):
+                sigma = self._sigma[g][np.ix_(there, there)]
+                scale = np.sqrt(np.maximum(np.diag(sigma), 1e-300))
+                values, vectors = np.linalg.eigh(sigma / np.outer(scale, scale))
+                values = np.maximum(values, 1e-14)
+                T = vectors / np.sqrt(values) / scale[:, None]
+                log_det = float(np.sum(np.log(values)) + 2 * np.sum(np.log(scale)))
+                for k in np.flatnonzero(self._group == g).tolist():
+                    u = (cells[rows][:, there] - self.means_[k, there]) @ T
+                    out[rows, k] = -0.5 * (np.sum(u * u, axis=1) + log_det)
+        return out
+
+    def _draw(self, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        values, vectors = np.linalg.eigh(self._sigma[self._group[k]])
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        return self.means_[k] + rng.standard_normal((n, len(values))) @ root.T
+
+
+def shrunk(sigma: FloatArray, shrinkage: Any, weight: float, fourth: float | None) -> FloatArray:
+    """(1 − s) Σ + s (tr Σ / p) I; "auto": Ledoit–Wolf's s, in columns of unit spread as scikit-learn takes it."""
+    if shrinkage is None:
+        return sigma
+    p = len(sigma)
+    if shrinkage != "auto":
+        return (1 - shrinkage) * sigma + np.eye(p) * (shrinkage * np.trace(sigma) / p)
+    assert fourth is not None
+    scale = np.sqrt(np.diag(sigma))
+    scale = np.where(scale > 0, scale, 1.0)
+    unit = sigma / np.outer(scale, scale)
+    mu, squares = np.trace(unit) / p, float(np.sum(unit**2))
+    beta = (fourth / weight - squares) / (p * weight)
+    delta = squares / p - mu**2
+    s = 0.0 if delta <= 0 else min(max(beta, 0.0), delta) / delta
+    return ((1 - s) * unit + np.eye(p) * (s * mu)) * np.outer(scale, scale)
+
+
+def _between(s: GroupScatter) -> FloatArray:
+    """Σ_k W_k (m_k − m)² of each column."""
+    share = s.weight / max(s.weight.sum(), 1e-300)
+    centre = share @ s.mean
+    return s.weight @ (s.mean - centre) ** 2
+
+
+def _some(members: Members, rows: np.ndarray) -> Members:
+    """The memberships of some rows."""
+    weight = None if members.weight is None else members.weight[rows]
+    if members.soft is not None:
+        return Members(members.k, weight=weight, soft=members.soft[rows])
+    assert members.codes is not None
+    return Members(members.k, codes=members.codes[rows], weight=weight)
+
+
+def _incomplete(cells: np.ndarray) -> np.ndarray | None:
+    """Which rows have a missing cell; None when none has."""
+    with np.errstate(all="ignore"):
+        if cells.dtype.kind != "f" or np.isfinite(np.sum(cells)):
+            return None
+    gone = np.isnan(cells).any(axis=1)
+    return gone if gone.any() else None
+
+
+def _patterns(cells: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """(rows, which columns are missing) for every pattern of missing cells."""
+    gone = np.isnan(cells)
+    distinct, which = np.unique(gone, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    for i, pattern in enumerate(distinct):
+        yield np.flatnonzero(which == i), pattern
+
+
+def _column_moments(block: Block, k: int, _memo: Any) -> tuple[GroupMoments, None]:
+    total = GroupMoments.zero(k, block.X.shape[1])
+    for part in block.tiles(block.X.shape[1]):
+        weight = None if block.weight is None else block.weight[part]
+        total = total + GroupMoments.centred(block.X[part], Members(k, codes=block.y[part], weight=weight))
+    return total, None
+
+
+def _fourth(block: Block, params: Any, _memo: Any) -> tuple[FloatArray, None]:
+    mean, spread = params
+    total = np.zeros(len(mean))
+    for part in block.tiles(block.X.shape[1]):
+        codes = block.y[part]
+        z = (block.X[part] - mean[codes]) / spread[codes]
+        norm = np.einsum("ij,ij->i", z, z) ** 2
+        norm = norm if block.weight is None else norm * block.weight[part]
+        seen = (codes >= 0) & ~np.isnan(norm)
+        total += np.bincount(codes[seen], norm[seen], minlength=len(mean))
+    return total, None
