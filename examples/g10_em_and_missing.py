@@ -37,15 +37,15 @@ em = GaussianDiscriminant("per-class").fit(X, known)
 full = GaussianDiscriminant("per-class").fit(X, y)
 print(f"{em.verdict_}\n")
 rise = np.diff(em.log_likelihoods_)
-print(f"{len(em.log_likelihoods_)} steps, each raising the mean log likelihood: smallest rise {rise.min():.1e}")
+print(f"{len(rise) + 1} steps, each raising the mean log likelihood: smallest rise {rise.min():.1e}")
 scores = {"20 labelled rows": alone, "and 2,000 without label": em, "all 2,020 labels": full}
 for name, model in scores.items():
     print(f"  {name:24s} {model.score(X, y):.3f} of all rows right")
 many = []
 for seed in range(20):
     A, b, some, first = made(np.random.default_rng(100 + seed))
-    pair = GaussianDiscriminant("per-class").fit(A[first], b[first]), GaussianDiscriminant("per-class").fit(A, some)
-    many.append([m.score(A, b) for m in pair])
+    pair = (A[first], b[first]), (A, some)
+    many.append([GaussianDiscriminant("per-class").fit(*rows).score(A, b) for rows in pair])
 many = np.array(many)
 print(f"  20 other draws: {many[:, 0].mean():.3f} → {many[:, 1].mean():.3f} on average; ", end="")
 print(f"better in {(many[:, 1] > many[:, 0]).sum()} of them")
@@ -68,11 +68,12 @@ for name, rows in zip(("integrated out", "filled with the mean"), right.mean(axi
 one = np.array([[np.nan, np.nan, 4.9, np.nan]])
 model = GaussianDiscriminant().fit(irises, kind)
 print(f"only the petal's length known, 4.9 cm: P = {model.predict_proba(one)[0].round(3)}")
-print(f"nothing known: P = {model.predict_proba(np.full((1, 4), np.nan))[0].round(3)}, the shares of the classes")
+nothing = model.predict_proba(np.full((1, 4), np.nan))[0]
+print(f"nothing known: P = {nothing.round(3)}, the shares of the classes")
 
 fig, axes = figure(
     2, 3, "Rows without a label move the boundary to where the data part; missing cells need no filling in",
-    "Left and middle: dashed is the boundary all 2,020 labels would give. Right, below: mean of 8 draws ± one standard error.",
+    "Left and middle: dashed, the boundary of all 2,020 labels. Right, below: mean of 8 draws ± one standard error.",
     width=14, height=5.8, gridspec_kw={"width_ratios": [1, 1, 0.8], "height_ratios": [1, 1.6]},
 )  # fmt: skip
 for panel in axes[:, :2].ravel():
@@ -94,11 +95,14 @@ for ax, model, title in zip(wide, (alone, em), ("20 labelled rows alone", "With 
 wide[0].set_ylabel("$x_2$")
 axes[0, 2].plot(em.log_likelihoods_, "-o", color=BLUE, markersize=3)
 axes[0, 2].set(title="Mean log likelihood: every step rises", xlabel="EM step")
+axes[0, 2].set_xticks(range(0, len(em.log_likelihoods_), 5))
 ax = axes[1, 2]
-for rows, ink, name, marker in zip(right, (BLUE, GREY), ("integrated out", "filled with the\ncolumn's mean"), "os"):
+ways = ("integrated out", "filled with the\ncolumn's mean")
+for rows, ink, name, marker in zip(right, (BLUE, GREY), ways, "os"):
     spread = rows.std(axis=1, ddof=1) / np.sqrt(rows.shape[1])
     ax.errorbar(np.array(shares) * 100, rows.mean(axis=1), spread, color=ink, marker=marker, capsize=3)
     dx, dy, side = (2, 0.017, "left") if ink == BLUE else (-2, -0.045, "right")
     say(ax, shares[2] * 100 + dx, rows.mean(axis=1)[2] + dy, name, ink, ha=side)
-ax.set(title="Irises with missing cells", xlabel="% of cells missing", ylabel="share of test rows right", xticks=[0, 15, 30, 45])
+ax.set(title="Irises with missing cells", xlabel="% of cells missing", ylabel="share of test rows right")
+ax.set_xticks([0, 15, 30, 45])
 save(fig, __file__)

@@ -27,12 +27,13 @@ for model in (lda, qda):
 
 print("LDA in the notes' letters")
 for k, (label, beta, gamma) in enumerate(zip(lda.classes_, lda.coef_, lda.intercept_)):
-    print(f"  {label:11s} π = {lda.priors_[k]:.3f}   μ = ({lda.means_[k, 0]:.3f}, {lda.means_[k, 1]:.3f})", end="")
+    mu, prior = lda.means_[k], lda.priors_[k]
+    print(f"  {label:11s} π = {prior:.3f}   μ = ({mu[0]:.3f}, {mu[1]:.3f})", end="")
     print(f"   β = ({beta[0]:7.4f}, {beta[1]:7.4f})   γ = {gamma:9.4f}")
 scores = X @ lda.coef_.T + lda.intercept_
 softmax = np.exp(scores - scores.max(axis=1, keepdims=True))
 softmax /= softmax.sum(axis=1, keepdims=True)
-print(f"  largest difference of softmax(β·x + γ) from predict_proba: {abs(softmax - lda.predict_proba(X)).max():.0e}")
+print(f"  softmax(β·x + γ) is predict_proba to {abs(softmax - lda.predict_proba(X)).max():.0e}")
 
 pair = y != "Barbera"
 two = LinearDiscriminantAnalysis().fit(X[pair], y[pair])
@@ -55,7 +56,8 @@ fig, axes = figure(
     height=5.3, sharey=True,
 )  # fmt: skip
 box = box_of(X, 0.1)
-for ax, model, title in zip(axes, (lda, qda), ("Linear discriminant: one Σ", "Quadratic discriminant: Σ a class")):
+titles = ("Linear discriminant: one Σ", "Quadratic discriminant: Σ a class")
+for ax, model, title in zip(axes, (lda, qda), titles):
     region(ax, model, box, strength=0.5)
     boundary(ax, model, box, linewidths=2.6)
     points(ax, X, y, classes=model.classes_, size=20)

@@ -3,7 +3,7 @@
     p(x | c) = Π_j θ_cj^{x_j} (1 − θ_cj)^{1−x_j}                                                       [6867] 3.1.2
     W_j = log θ₁j/(1−θ₁j) − log θ₀j/(1−θ₀j),     W₀ = log π₁/π₀ + Σ_j log (1−θ₁j)/(1−θ₀j)
     θ_cj = n_cj/n_c   ML          (n_cj + 1)/(n_c + 2)   Laplace                                [6867] 3.1.2, [726]
-         = (n_cj + a − 1)/(n_c + a + b − 2)   MAP under Beta(a, b)       (n_cj + m Q_j)/(n_c + m)   m rows from Q   [726]
+         = (n_cj + a − 1)/(n_c + a + b − 2)   MAP, Beta(a, b)       (n_cj + m Q_j)/(n_c + m)   m rows from Q   [726]
 
 The notes print the sum in W₀ with a quotient of logarithms; it is the logarithm of the quotient. The rows are the
 435 members of the U.S. House of Representatives of 1984 and their votes on 16 questions, yes = 1, no = 0. A vote
@@ -37,7 +37,8 @@ def votes():
         codes = (np.arange(435) >= 267).astype(int)
         cells = (rng.random((435, 16)) < share[codes]).astype(float)
         cells[rng.random(cells.shape) < 0.05] = np.nan
-        return cells, np.array(["democrat", "republican"])[codes], [f"question {j}" for j in range(16)], "Made-up votes"
+        party = np.array(["democrat", "republican"])[codes]
+        return cells, party, [f"question {j}" for j in range(16)], "Made-up votes"
 
 
 X, y, questions, title = votes()
@@ -53,8 +54,10 @@ W0 = np.log(model.class_prior_[1] / model.class_prior_[0]) + np.log((1 - theta[1
 complete = ~np.isnan(X).any(axis=1)
 odds = X[complete] @ W + W0
 proba = model.predict_proba(X[complete])[:, 1]
-print(f"W₀ = {W0:.4f}, intercept_ = {model.intercept_[0]:.4f}; largest |W − coef_| = {abs(W - model.coef_[0]).max():.0e}")
-print(f"P(1 | x) = sigmoid(W·x + W₀) in the {complete.sum()} complete rows to {abs(1 / (1 + np.exp(-odds)) - proba).max():.0e}")
+apart = abs(W - model.coef_[0]).max()
+print(f"W₀ = {W0:.4f}, intercept_ = {model.intercept_[0]:.4f}; W is coef_ to {apart:.0e}")
+apart = abs(1 / (1 + np.exp(-odds)) - proba).max()
+print(f"P(1 | x) = sigmoid(W·x + W₀) in the {complete.sum()} complete rows to {apart:.0e}")
 
 print("\nsmoothing, fitted to every 40th row to make it matter, scored on the rest")
 few = np.arange(len(y)) % 40 == 0
@@ -85,8 +88,9 @@ left.set_yticks(range(len(W)), [questions[j] for j in order], fontsize=8.5)
 left.axvline(0, color="#333333", linewidth=0.9)
 left.set(title="Weights W, sorted", xlabel="W, log odds a yes vote adds")
 ticks = int((W < 0).sum())  # rows below speak for the first class, rows above for the second
-say(left, 0.15, ticks / 2 - 0.5, "a yes speaks for\ndemocrat", BLUE, va="center", fontweight="bold")
-say(left, -0.15, (ticks + len(W)) / 2, "a yes speaks for\nrepublican", ORANGE_INK, va="center", ha="right", fontweight="bold")
+bold = {"va": "center", "fontweight": "bold"}
+say(left, 0.15, ticks / 2 - 0.5, "a yes speaks for\ndemocrat", BLUE, **bold)
+say(left, -0.15, (ticks + len(W)) / 2, "a yes speaks for\nrepublican", ORANGE_INK, ha="right", **bold)
 for k, label in enumerate(model.classes_):
     rows = y[complete] == label
     right.hist(odds[rows], bins=np.linspace(-32, 32, 41), color=CLASS_COLOURS[k], alpha=0.75)
@@ -96,5 +100,6 @@ right.set_ylim(0, top)
 say(right, -26, 0.93 * top, "democrat", BLUE, fontweight="bold")
 say(right, 26, 0.93 * top, "republican", ORANGE_INK, fontweight="bold", ha="right")
 say(right, -0.7, 0.7 * top, "W·x + W₀ = 0", GREY, ha="right")
-right.set(title=f"Log odds of the {complete.sum()} members who voted on all", xlabel="W·x + W₀", ylabel="members")
+right.set(title=f"Log odds of the {complete.sum()} members who voted on all", xlabel="W·x + W₀")
+right.set_ylabel("members")
 save(fig, __file__)

@@ -5,9 +5,9 @@
 
 Six groups of the Twenty Newsgroups that the notes speak of, headers cut off so that only what people wrote counts,
 learnt from the earlier posts and tried on the later ones. The bars are the words that tell a group from the rest:
-θ_kj log(θ_kj / Σ_l π_l θ_lj), what the word adds on average to the log odds of one word of the group. The other event model of
-the notes, which asks only whether a word occurs, is fitted to the same counts. Where ../shared/data is absent, twelve
-typed documents stand in.
+θ_kj log(θ_kj / Σ_l π_l θ_lj), what the word adds on average to the log odds of one word of the group. The other
+event model of the notes, which asks only whether a word occurs, is fitted to the same counts. Where ../shared/data
+is absent, twelve typed documents stand in.
 """
 
 import re
@@ -55,7 +55,8 @@ words = CountVectorizer(stop_words="english", token_pattern=r"[a-z]{3,}", min_df
 X, X_later = words.fit_transform(texts), words.transform(later)
 vocabulary = words.get_feature_names_out()
 model = MultinomialNB().fit(X, y)
-print(f"{len(y)} documents, {X.shape[1]} words, {X.nnz / len(y):.0f} different ones a document\n{model.verdict_}")
+print(f"{len(y)} documents, {X.shape[1]} words, {X.nnz / len(y):.0f} different ones a document")
+print(model.verdict_)
 
 print("\nright on later posts, by size of vocabulary (the words most used)")
 order = np.argsort(-np.asarray(X.sum(axis=0)).ravel(), kind="stable")
@@ -84,7 +85,8 @@ fig, axes = figure(
     f"{title}. A bar is θ log(θ / θ of all classes): what the word adds, on average, to the log odds of one word.",
     width=12, height=2.9 * -(-k // 3) + 0.6, squeeze=False, sharex=True,
 )  # fmt: skip
-for ax, label, row, ink in zip(axes.ravel(), model.classes_, telling, (BLUE, RED, GREEN, PURPLE, ORANGE_INK, GREY)):
+inks = (BLUE, RED, GREEN, PURPLE, ORANGE_INK, GREY)
+for ax, label, row, ink in zip(axes.ravel(), model.classes_, telling, inks):
     top = np.argsort(-row)[:9][::-1]
     ax.barh(range(len(top)), 1000 * row[top], color=ink, height=0.72)
     ax.set_yticks(range(len(top)), vocabulary[top])

@@ -96,12 +96,12 @@ for j, name in enumerate(names):
         pair = model.parameters_[j]["probabilities"][:, i] if seen else [1 / (v + len(shown) - 1) for v in n]
         left.plot(pair, [place, place], color="#cccccc", linewidth=1.2, zorder=1)
         for k, (value, colour, marker) in enumerate(zip(pair, (BLUE, ORANGE), "os")):
-            face = colour if seen else "white"
-            left.scatter(value, place, s=44, color=face, edgecolors=colour, marker=marker, linewidths=1.4, zorder=3 - k)
+            style = {"color": colour if seen else "white", "edgecolors": colour, "linewidths": 1.4}
+            left.scatter(value, place, s=44, marker=marker, zorder=3 - k, **style)
         ticks.append(place)
         labels.append(level)
         place -= 1
-    left.text(1.3, (start + place + 1) / 2, name, fontweight="bold", va="center", ha="right", color=BLACK, fontsize=9.5)
+    say(left, 1.3, (start + place + 1) / 2, name, fontweight="bold", va="center", ha="right")
     left.axhline(place + 0.35, color="#eeeeee", linewidth=0.8)
     place -= 0.3
 left.set_yticks(ticks, labels, fontsize=8.5)
@@ -118,11 +118,12 @@ for i, (name, day) in enumerate(new.items()):
         right.bar(j, 0.28 * part, bottom=base, width=0.66, color=tint[i, j], zorder=2)
         drop = -0.06 if part > 0 else 0.06
         text = "not read" if word is None else word
-        right.text(j, base + drop, text, ha="center", va="top" if part > 0 else "bottom", fontsize=8.5, color=BLACK)
+        say(right, j, base + drop, text, ha="center", va="top" if part > 0 else "bottom", fontsize=8.5)
     right.axhline(base, color="#999999", linewidth=0.8, zorder=1)
     say(right, -0.45, base + 0.62, name, BLACK, fontweight="bold", fontsize=9.5)
     answer = f"{said[i]}, P(Yes) = {proba[i, 1]:.2f}"
-    say(right, 6.45, base + 0.62, answer, ORANGE_INK if said[i] == "Yes" else BLUE, ha="right", fontweight="bold")
+    ink = ORANGE_INK if said[i] == "Yes" else BLUE
+    say(right, 6.45, base + 0.62, answer, ink, ha="right", fontweight="bold")
 right.set(
     xlim=(-0.5, 6.5), ylim=(-0.75, 5.75), yticks=[], title="Four new days: bars up speak for Yes, down for No",
 )  # fmt: skip

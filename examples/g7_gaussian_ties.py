@@ -27,7 +27,9 @@ print(f"{models['none'].verdict_}\n")
 print(f"{'tie':10s}{'σ of class no':22s}{'σ of class yes':22s}right   mean log p(x)   linear form")
 for tie, model in models.items():
     sigma = np.sqrt(model.var_)
-    line = f"{model.coef_[0].round(3)} {model.intercept_[0]:+.3f}" if hasattr(model, "coef_") else "none: squares stay"
+    line = "none: squares stay"
+    if hasattr(model, "coef_"):
+        line = f"{model.coef_[0].round(3)} {model.intercept_[0]:+.3f}"
     print(f"{tie:10s}{sigma[0].round(3)!s:22s}{sigma[1].round(3)!s:22s}", end="")
     print(f"{model.score(X, y):.3f}   {model.score_samples(X).mean():8.4f}        {line}")
 shared = models["class"]
@@ -37,7 +39,8 @@ sigmoid = 1 / (1 + np.exp(-(X @ shared.coef_[0] + shared.intercept_[0])))
 print(f"P(yes | x) = sigmoid(w·x + w₀) to {abs(sigmoid - shared.predict_proba(X)[:, 1]).max():.0e}")
 both = models["both"]
 across = np.array([-both.coef_[0, 1], both.coef_[0, 0]])
-print(f"tie='both': the boundary is at right angles to μ₁ − μ₀: {across @ (both.theta_[1] - both.theta_[0]):.0e}")
+product = across @ (both.theta_[1] - both.theta_[0])
+print(f"tie='both': the boundary is at right angles to μ₁ − μ₀: their product is {product:.0e}")
 far = GaussianNB(tie="class").fit(X * [1, 1e6] + [1e8, 0], y)
 moved = abs(far.predict_proba(X * [1, 1e6] + [1e8, 0]) - shared.predict_proba(X)).max()
 print(f"another unit and origin, 1e8 ± 1 and × 1e6: the probabilities move by {moved:.0e}")

@@ -46,7 +46,11 @@ ways = {
     "5 bins of equal frequency": lambda: make_pipeline(Discretizer("frequency", bins=5), CategoricalNB()),
     "MDL cuts": lambda: make_pipeline(Discretizer("mdl"), CategoricalNB()),
 }
-sets = {"made up": (X, y), "tumours": load_breast_cancer(return_X_y=True), "wines": load_wine(return_X_y=True)}
+sets = {
+    "made up": (X, y),
+    "tumours": load_breast_cancer(return_X_y=True),
+    "wines": load_wine(return_X_y=True),
+}
 try:
     from benchmarks import shared
 
@@ -78,8 +82,8 @@ for j, (ax, name) in enumerate(zip(axes.ravel(), columns)):
     for cut in mdl.cuts_[j]:
         ax.axvline(cut, color=BLACK, linewidth=1.3, zorder=4)
     found = len(mdl.cuts_[j])
-    ax.set(title=f"{name}: {found} cuts" if found else f"{name}: no cut, it says nothing", xlim=spans[j], yticks=[])
-    ax.set_ylabel("density")
+    title = f"{name}: {found} cuts" if found else f"{name}: no cut, it says nothing"
+    ax.set(title=title, xlim=spans[j], yticks=[], ylabel="density")
 axes[0, 0].set_xticks([0, 50e3, 100e3, 150e3], ["0", "50,000", "100,000", "150,000"])
 for ax, spots in zip(axes.ravel(), (((4e3, 0.7), (66e3, 0.2)), ((4.85, 0.82), (9.7, 0.5)))):
     for (x, y_), label, ink in zip(spots, ("no", "yes"), (BLUE, ORANGE_INK)):

@@ -73,12 +73,18 @@ print(f"\n{gamma.verdict_}")
 a, b = gamma.parameters_["shape"], gamma.parameters_["rate"]
 w = b[0] - b[1]  # λ₁ − λ₀, since η of x is −rate
 w0 = (a[0] * (np.log(b[1]) - np.log(b[0]))).sum() + np.log(gamma.class_prior_[1] / gamma.class_prior_[0])
-print(f"shape {a[0].round(3)} in both classes (true {shape}), rates {b.round(3).tolist()} (true {rates.tolist()})")
+print(f"shape {a[0].round(3)} in both classes (true {shape})")
+print(f"rates {b.round(3).tolist()} (true {rates.tolist()})")
 print(f"a(x) = {gamma.coef_[0, 0]:.4f}·x₁ + {gamma.coef_[0, 1]:.4f}·x₂ {gamma.intercept_[0]:+.4f}")
-print(f"by the formula {w[0]:.4f}, {w[1]:.4f}, {w0:+.4f}; from log p(x,1)/p(x,0) it differs by at most ", end="")
+print(
+    f"by the formula {w[0]:.4f}, {w[1]:.4f}, {w0:+.4f}; from log p(x,1)/p(x,0) it differs by at most ", end=""
+)
 print(f"{abs(waits @ w + w0 - gamma.decision_function(waits)).max():.0e}")
 own = GenerativeClassifier("gamma").fit(waits, kind)
-print(f"a shape for each class: a(x) is linear in log x and x, {own.features(waits).shape[1]} features, ", end="")
+print(
+    f"a shape for each class: a(x) is linear in log x and x, {own.features(waits).shape[1]} features, ",
+    end="",
+)
 print(f"coef_ = {own.coef_[0].round(3)}")
 
 fig, axes = figure(

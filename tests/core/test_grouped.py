@@ -257,7 +257,9 @@ def test_weight_is_repetition_and_order_is_nothing(name, t, seed):
     repeated = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(X)), weight.astype(int)))
     make = MAKERS[name]
     assert_same_facts(
-        make(X[repeated], Members(k, codes=codes[repeated])), make(X, Members(k, codes=codes, weight=weight)), X
+        make(X[repeated], Members(k, codes=codes[repeated])),
+        make(X, Members(k, codes=codes, weight=weight)),
+        X,
     )
 
 
@@ -445,7 +447,10 @@ def exact(X, codes, weight, k):
         return None
     p = X.shape[1]
     mean = [sum(a * r[j] for a, r in zip(w, rows)) / W for j in range(p)]
-    S = [[sum(a * (r[i] - mean[i]) * (r[j] - mean[j]) for a, r in zip(w, rows)) for j in range(p)] for i in range(p)]
+    S = [
+        [sum(a * (r[i] - mean[i]) * (r[j] - mean[j]) for a, r in zip(w, rows)) for j in range(p)]
+        for i in range(p)
+    ]
     return W, mean, S
 
 
@@ -460,7 +465,9 @@ def test_against_rational_arithmetic(dtype, soft, t, far):
     X = np.asarray(X, dtype=dtype)
     hard = Members(k, codes=codes, weight=weight)
     members = Members(k, soft=(codes[:, None] == np.arange(k)) * 1.0, weight=weight) if soft else hard
-    moments = [GroupMoments.of(X, hard)] if soft else [GroupMoments.of(X, hard), GroupMoments.centred(X, hard)]
+    moments = (
+        [GroupMoments.of(X, hard)] if soft else [GroupMoments.of(X, hard), GroupMoments.centred(X, hard)]
+    )
     scatter = GroupScatter.of(X, members, np.arange(k))
     for c in range(k):
         truth = exact(X, codes, weight, c)
@@ -472,7 +479,10 @@ def test_against_rational_arithmetic(dtype, soft, t, far):
         spread = np.sqrt(second / float(W))
         for m in moments:
             np.testing.assert_allclose(m.second[c], second, rtol=1e-11)
-            off = [float(Fraction(float(a)) + Fraction(float(b)) - mean[j]) for j, (a, b) in enumerate(zip(m.mean[c], m.tail[c]))]
+            off = [
+                float(Fraction(float(a)) + Fraction(float(b)) - mean[j])
+                for j, (a, b) in enumerate(zip(m.mean[c], m.tail[c]))
+            ]
             assert (np.abs(off) <= 1e-11 * spread + 1e-16 * np.abs([float(v) for v in mean])).all()
         length = np.sqrt(second)
         gap = scatter.scatter[c] - np.array([[float(v) for v in row] for row in S])

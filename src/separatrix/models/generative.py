@@ -470,7 +470,7 @@ class Generative(Classifier):
         if wrong.any():
             i, j = (int(v[0]) for v in np.nonzero(wrong))
             raise ValueError(
-                f"column {column_name(self, j)}, row {start + i} holds {cells[i, j]!r}, which is not {wanted}"
+                f"column {column_name(self, j)}, row {start + i} holds {cells[i, j].item()!r}, which is not {wanted}"
             )
 
     def _facts(self, cells: np.ndarray, members: Members) -> Any:

@@ -17,7 +17,8 @@ Shapes: X (n, p), K classes. Cost: one sweep, O(np); prediction O(npK).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -48,6 +49,9 @@ from separatrix.models.parts import (
     Smoothing,
 )
 
+OVERDISPERSED = (
+    3.0  # variance over mean beyond which whole numbers (years, prices, codes) are no counts of events
+)
 TIES = ("none", "class", "feature", "both")
 
 
@@ -334,9 +338,9 @@ class NaiveBayes(Naive):
 
     ``families="auto"`` chooses by the column's type and the support of its values in training:
 
-        words, categories                     categorical     whole numbers, none negative    poisson
-        booleans, or only 0 and 1             bernoulli       all inside (0, 1)               beta
-        all positive                          gamma           any other number                normal
+        words, categories            categorical     whole numbers, none negative, spread as counts are    poisson
+        booleans, or only 0 and 1    bernoulli       all inside (0, 1)                                     beta
+        all positive                 gamma           any other number                                      normal
 
     or a mapping {column: family} for some columns (name or index; "normal", "poisson", … or a Family).
 
@@ -403,6 +407,17 @@ class NaiveBayes(Naive):
     def _read_for_prediction(self, X: Any) -> np.ndarray:
         cells = self._encoding.encode(self, X)
         refuse_infinite(self, cells)
+        for part, wrong in self._outside(cells):
+            wrong[:, self._given] = False  # there the family was the user's word: refused below
+            if wrong.any():
+                i, j = (int(v[0]) for v in np.nonzero(wrong))
+                warnings.warn(
+                    f"column {column_name(self, j)}, row {i} holds {cells[i, j].item()!r}, which {part.family.name}, "
+                    f"chosen by the training values, does not allow: {int(wrong.sum())} such cells are left out, as "
+                    "missing ones are; name another family for the column (families={…})",
+                    stacklevel=3,
+                )
+                cells = np.where(wrong, np.nan, cells)
         self._refuse_cells(cells, 0)
         return cells
 
@@ -422,6 +437,7 @@ class NaiveBayes(Naive):
                     f"column {column_name(self, j)} holds words: {chosen[j].name} is a family of numbers"
                 )
         self.families_ = [f.name for f in chosen]
+        self._given = np.array([n in given or j in given for j, n in enumerate(names)], dtype=bool)
         laplace = Smoothing(self.alpha, True, None, "dirichlet")
         made = {
             "categorical": lambda f: LevelsPart(laplace, 1),
@@ -436,13 +452,18 @@ class NaiveBayes(Naive):
             self._parts.append(part)
 
     def _refuse_cells(self, cells: np.ndarray, start: int) -> None:
+        for part, wrong in self._outside(cells):
+            wanted = "a level 0, 1, 2, …" if part.family.name == "categorical" else part.family.support
+            self._refuse_where(wrong, cells, start, f"{wanted}, as {part.family.name} needs")
+
+    def _outside(self, cells: np.ndarray) -> Iterator[tuple[Part, np.ndarray]]:
+        """Which cells lie outside the support of their column's family, family by family."""
         for part in self._parts:
             mine, words = cells[:, part.columns], part.family.name == "categorical"
             wrong = np.zeros(cells.shape, dtype=bool)
             fractions = (np.floor(mine) != mine) & (mine == mine) if words else part.family.outside(mine)
             wrong[:, part.columns] = fractions
-            wanted = "a level 0, 1, 2, …" if words else part.family.support
-            self._refuse_where(wrong, cells, start, f"{wanted}, as {part.family.name} needs")
+            yield part, wrong
 
     def _join(self, other: Any) -> Facts:
         """Levels of both models side by side; the other's facts in the new numbering."""
@@ -495,7 +516,7 @@ def _by_support(column: FloatArray, kind: str) -> str:
     seen = column[~np.isnan(column)]
     if kind == "boolean" or (len(seen) and np.isin(seen, (0.0, 1.0)).all()):
         return "bernoulli"
-    if len(seen) and kind == "whole" and seen.min() >= 0:
+    if len(seen) and kind == "whole" and seen.min() >= 0 and seen.var() <= OVERDISPERSED * seen.mean():
         return "poisson"
     if len(seen) and np.ptp(seen) > 0 and seen.min() > 0:
         return "beta" if seen.max() < 1 else "gamma"

@@ -95,7 +95,7 @@ class Verdict:
             return ""
         proven = f"proven within {self.gap:.1e}" if self.gap < float("inf") else "no bound proven"
         return (
-            f"objective {self.objective:.6g}   {proven}   {self.sweeps:.3g} sweeps, "
+            f"objective {self.objective:.6g}   {proven}   {self.sweeps:.3g} sweep{'' if self.sweeps == 1 else 's'}, "
             f"{_seconds(self.seconds)}   stopped: {self.stopped_by}"
         )
 
