@@ -11,6 +11,7 @@ weight: shared, it cancels, and the separator is the straight line of the notes'
 """
 
 import sys
+import warnings
 
 import numpy as np
 from _plot import BLACK, BLUE, CLASS_INKS, ORANGE, ORANGE_INK, boundary, figure, points, region, save, say
@@ -58,10 +59,15 @@ for j, name in enumerate(frame):
 print(f"\n{model.score(frame, y):.3f} of the rows right")
 strange = frame.iloc[:2].assign(region=["mountain", None])
 print(f"a region never seen, and none given: P(ill) = {model.predict_proba(strange)[:, 0].round(3)}")
+wrong = frame.iloc[:3].assign(**{"share paid": [0.5, 1.2, 0.1]})
+with warnings.catch_warnings(record=True) as heard:
+    warnings.simplefilter("always")
+    model.predict(wrong)
+print(f"a share of 1.2, family chosen by the data: {heard[0].message}")
 try:
-    model.predict(frame.iloc[:3].assign(**{"share paid": [0.5, 1.2, 0.1]}))
+    NaiveBayes({"share paid": "beta"}).fit(frame, y).predict(wrong)
 except ValueError as why:
-    print(f"a share of 1.2: {why}")
+    print(f"a share of 1.2, family given by us: {why}")
 
 # The notes' theorem: a shared scale makes a(x) linear in x.
 shape, rates = np.array([2.5, 4.0]), np.array([[1.0, 1.3], [0.45, 0.8]])

@@ -115,10 +115,29 @@ class Gaussian(Generative):
         self._in_em = False
         return super()._learn(X, y, classes, sample_weight, reset=reset)
 
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Add rows to what has been learnt; see `Generative.partial_fit`. Not with Ledoit–Wolf's shrinkage."""
+        self._refuse_auto("partial_fit")
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    def merge(self, other: Any) -> Any:
+        """The model of both models' rows; see `Generative.merge`. Not with Ledoit–Wolf's shrinkage."""
+        self._refuse_auto("merge")
+        return super().merge(other)
+
+    def _refuse_auto(self, what: str) -> None:
+        if self.shrinkage == "auto":
+            raise ValueError(
+                f'{what}: shrinkage="auto" (Ledoit–Wolf) needs all rows at once, labelled and complete; give a number'
+            )
+
     def _start_of_em(self, rows: Rows, facts: Facts, classes: np.ndarray, reset: bool) -> bool:
         """Rows with missing cells: start from variances column by column, then EM."""
+        complete = np.allclose(facts.weight, facts.of_x.weight, rtol=1e-12)
+        if not complete or (rows.y < 0).any():
+            self._refuse_auto("missing cells" if not complete else "rows without a label")
         self._fourth = self._fourth_moments(rows, facts) if self.shrinkage == "auto" else None
-        if np.allclose(facts.weight, facts.of_x.weight, rtol=1e-12):
+        if complete:
             return False
         if not reset:
             raise ValueError(
