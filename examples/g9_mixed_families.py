@@ -135,7 +135,7 @@ box = (0.01, 16, 0.01, 13)  # a Gamma begins above 0
 region(ax, gamma, box, strength=0.55)
 boundary(ax, gamma, box, color=BLACK)
 points(ax, waits, kind, size=16)
-say(ax, 5.0, 0.25, "quick", CLASS_INKS[0], fontweight="bold", fontsize=11)
+say(ax, 3.1, 0.15, "quick", CLASS_INKS[0], fontweight="bold", fontsize=11)
 say(ax, 12.6, 11.0, "slow", CLASS_INKS[1], fontweight="bold", fontsize=11)
 ax.set(title="Gamma, one shape: linear in x", xlabel="$x_1$, first wait", ylabel="$x_2$, second wait")
 save(fig, __file__)

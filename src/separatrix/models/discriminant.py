@@ -104,7 +104,7 @@ class LinearDiscriminantAnalysis(
     def _set_forms(self) -> None:
         self._group = np.zeros(len(self.means_), dtype=np.intp)
         super()._set_forms()
-        self.covariance_ = self._sigma[0]
+        self.covariance_ = self._estimates[0]
         k, p = self.means_.shape
         limit = min(k - 1, p)
         if self.n_components is not None and self.n_components > limit:
@@ -197,7 +197,7 @@ class QuadraticDiscriminantAnalysis(Gaussian):
 
     def _set_forms(self) -> None:
         super()._set_forms()
-        self.covariance_ = self._sigma
+        self.covariance_ = self._estimates
 
 
 class GaussianDiscriminant(Gaussian):
@@ -283,7 +283,7 @@ class GaussianDiscriminant(Gaussian):
 
     def _set_forms(self) -> None:
         super()._set_forms()
-        self.covariance_ = [self._sigma[g] for g in self._group]
+        self.covariance_ = [self._estimates[g] for g in self._group]
 
 
 def _check_solver(solver: Any, known: tuple[str, ...], covariance_estimator: Any) -> None:

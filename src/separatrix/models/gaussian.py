@@ -15,7 +15,7 @@ has no closed form. Cost O(np²) for a fit and for QDA's prediction, O(npK) for 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,38 @@ from separatrix.data.rows import Block, Rows
 from separatrix.models.generative import Facts, Generative
 
 LOG_2PI = float(np.log(2 * np.pi))
+
+
+@dataclass(frozen=True)
+class Whitened:
+    """Σ through T with TᵀΣT = I on the columns that vary; ``thin``: columns in directions without spread."""
+
+    root: FloatArray  # T: (p, columns that vary)
+    log_det: float
+    sigma: FloatArray  # Σ with its eigenvalues raised where they were below tol², one for a constant column
+    thin: np.ndarray
+    rank: int
+    residual: float
+
+    @classmethod
+    def of(cls, sigma: FloatArray, scale: FloatArray, flat: np.ndarray, tol: float) -> Whitened:
+        """In columns of unit spread within classes (total spread ``scale`` where there is none within)."""
+        live = np.flatnonzero(~flat)
+        unit = sigma[np.ix_(live, live)] / np.outer(scale[live], scale[live])
+        within = np.sqrt(np.maximum(np.diag(unit), 0.0))
+        within = np.where(within > tol, within, 1.0)
+        values, vectors = np.linalg.eigh(unit / np.outer(within, within))
+        below = values < tol**2
+        raised, spread = np.maximum(values, tol**2), within * scale[live]
+        root, back = np.zeros((len(sigma), len(live))), vectors * np.sqrt(raised) * spread[:, None]
+        root[live] = vectors / np.sqrt(raised) / spread[:, None]
+        thin = np.zeros(len(sigma), dtype=bool)
+        thin[live] = (np.abs(vectors[:, below]) > 1e-2).any(axis=1)
+        full = np.diag(flat.astype(float))
+        full[np.ix_(live, live)] = back @ back.T if below.any() else sigma[np.ix_(live, live)]
+        residual = float(np.max(np.abs(root.T @ full @ root - np.eye(len(live))), initial=0.0))
+        log_det = float(np.sum(np.log(raised)) + 2 * np.sum(np.log(spread)))
+        return cls(root, log_det, full, thin, int((~below).sum()), 0.0 if below.any() else residual)
 
 
 class Gaussian(Generative):
@@ -89,21 +121,23 @@ class Gaussian(Generative):
     def _completed(self, cells: np.ndarray, members: Members, group: np.ndarray) -> GroupScatter:
         """E step for missing cells: their mean given the others, and the covariance that is left ([6867] 3.3)."""
         total = GroupScatter.zero(group, cells.shape[1])
-        R = members.matrix
-        for rows, gone in _patterns(cells):
-            there = ~gone
-            for k in np.flatnonzero(R[rows].sum(axis=0) > 0).tolist():
-                sigma, mu = self._sigma[group[k]], self.means_[k]
-                gain = np.linalg.solve(sigma[np.ix_(there, there)], sigma[np.ix_(there, gone)])
-                full = cells[rows].astype(np.float64)
-                full[:, gone] = mu[gone] + (full[:, there] - mu[there]) @ gain
-                weight = R[rows, k]
-                hard = Members(members.k, codes=np.full(len(rows), k), weight=weight)
-                stat = GroupScatter.of(full, hard, group)
-                extra = np.array(stat.scatter)
-                left = sigma[np.ix_(gone, gone)] - sigma[np.ix_(gone, there)] @ gain
-                extra[group[k]][np.ix_(gone, gone)] += weight.sum() * left
-                total = total + replace(stat, scatter=extra)
+        R, patterns = members.matrix, list(_patterns(cells))
+        for k in np.flatnonzero(R.sum(axis=0) > 0).tolist():
+            sigma, mu, mine = self._sigma[group[k]], self.means_[k], R[:, k] > 0
+            full, left = cells.astype(np.float64), np.zeros_like(sigma)
+            for rows, gone in patterns:
+                rows = rows[mine[rows]]
+                if len(rows):
+                    there, across = ~gone, np.ix_(~gone, gone)
+                    gain = np.linalg.solve(sigma[np.ix_(there, there)], sigma[across])
+                    full[np.ix_(rows, gone)] = mu[gone] + (full[np.ix_(rows, there)] - mu[there]) @ gain
+                    rest = sigma[np.ix_(gone, gone)] - sigma[across].T @ gain
+                    left[np.ix_(gone, gone)] += R[rows, k].sum() * rest
+            hard = Members(members.k, codes=np.full(int(mine.sum()), k), weight=R[mine, k])
+            stat = GroupScatter.of(full[mine], hard, group)
+            scatter = np.array(stat.scatter)
+            scatter[group[k]] += left
+            total = total + replace(stat, scatter=scatter)
         return total
 
     def _spread(self, facts: Facts, index: np.ndarray, k: int) -> Facts:
@@ -177,61 +211,50 @@ class Gaussian(Generative):
         s: GroupScatter = facts.of_x
         self.means_, self._group = np.array(s.mean), s.group
         self.priors_ = self.class_prior_
-        live = s.weight > 0
-        self._sigma = self._covariances(facts, getattr(self, "_fourth", None))
+        self._estimates = self._covariances(facts, getattr(self, "_fourth", None))
         total = np.einsum("gii->i", s.scatter) + _between(s)
         scale = np.sqrt(total / max(s.weight.sum(), 1e-300))
-        flat = ~(scale > 1e-15 * np.max(np.abs(s.mean), axis=0, initial=0.0))
-        scale = np.where(flat, 1.0, scale)
-        if flat.any():
-            findings.append(f"{self._columns(flat)} constant: says nothing")
-        self._whiten, self._log_det, loss, residual = [], [], 0.0, 0.0
-        singular: list[str] = []
-        for g, sigma in enumerate(self._sigma):
-            unit = sigma / np.outer(scale, scale)
-            within = np.sqrt(np.maximum(np.diag(unit), 0.0))
-            within = np.where(within > self.tol, within, 1.0)  # eigenvalues in columns of unit spread within
-            values, vectors = np.linalg.eigh(unit / np.outer(within, within))
-            floor = self.tol**2
-            thin = values < floor
-            part = (np.abs(vectors[:, thin]) > 1e-2).any(axis=1) & ~flat
-            if part.any():
+        self._flat = ~(scale > 1e-15 * np.max(np.abs(s.mean), axis=0, initial=0.0))
+        whitened = [Whitened.of(sigma, scale, self._flat, self.tol) for sigma in self._estimates]
+        self._whiten, self._log_det = [w.root for w in whitened], [w.log_det for w in whitened]
+        self._sigma = [w.sigma for w in whitened]
+        self._say(whitened, s, findings)
+        self._set_forms()
+        one = len(whitened) == 1
+        explained = [
+            np.sum(whitened[0 if one else g].root * (m @ whitened[0 if one else g].root))
+            for g, m in enumerate(s.scatter)
+        ]
+        weight = [s.weight.sum()] if one else [s.weight[s.group == g].sum() for g in range(len(whitened))]
+        constant = LOG_2PI * np.count_nonzero(~self._flat)
+        loss = 0.5 * (
+            sum(explained) + sum(w * (d + constant) for w, d in zip(weight, self._log_det, strict=True))
+        )
+        return max(w.residual for w in whitened), float(loss) / facts.weight.sum()
+
+    def _say(self, whitened: list[Whitened], s: GroupScatter, findings: list[str]) -> None:
+        """What a reader should know of the covariances."""
+        if self._flat.any():
+            findings.append(f"{self._columns(self._flat)} constant: says nothing")
+        singular = []
+        for g, w in enumerate(whitened):
+            if w.thin.any():
                 names = ", ".join(repr(c) for c in self.classes_[s.group == g].tolist()[:3])
-                whose = f"class {names}" if len(self._sigma) > 1 else "the classes"
-                singular.append(
-                    f"{whose} (rank {int((~thin).sum())} of {len(values)}) in {self._columns(part)}"
-                )
-            values = np.maximum(values, floor)
-            T = vectors / np.sqrt(values) / (within * scale)[:, None]
-            T[flat] = 0.0
-            self._whiten.append(T)
-            self._log_det.append(float(np.sum(np.log(values)) + 2 * np.sum(np.log((within * scale)[~flat]))))
-            if thin.any():
-                back = vectors * np.sqrt(values)
-                self._sigma[g] = (back @ back.T) * np.outer(within * scale, within * scale)
-            weight = float(s.weight[s.group == g].sum())
-            explained = (
-                float(np.sum((T.T @ s.scatter[g]) * T.T)) if len(s.scatter) == len(self._sigma) else 0.0
-            )
-            loss += 0.5 * (explained + weight * (self._log_det[-1] + len(values) * LOG_2PI))
-            if weight > 0 and not thin.any() and len(s.scatter) == len(self._sigma):
-                residual = max(
-                    residual, float(np.max(np.abs(T.T @ self._sigma[g] @ T - np.eye(len(values)))))
-                )
+                whose = f"class {names}" if len(whitened) > 1 else "the classes"
+                singular.append(f"{whose} (rank {w.rank} of {len(w.thin)}) in {self._columns(w.thin)}")
         if singular:
             more = f"; and {len(singular) - 2} more" if len(singular) > 2 else ""
+            way_out = "; shrinkage would bound them" if self.shrinkage is None else ""
             findings.append(
                 f"singular covariance of {'; of '.join(singular[:2])}{more}: eigenvalues below tol² were raised to "
-                "it; shrinkage would bound them"
+                f"it{way_out}"
             )
-        few = live & (s.weight < s.mean.shape[1] + 1)
-        if len(self._sigma) > 1 and few.any():
-            names = ", ".join(repr(c) for c in self.classes_[few].tolist()[:5])
-            findings.append(f"class {names} has no more rows than columns")
+        few = self.classes_[(s.weight > 0) & (s.weight < s.mean.shape[1] + 1)].tolist()
+        if len(whitened) > 1 and few:
+            names = ", ".join(repr(c) for c in few[:5])
+            findings.append(f"no more rows than columns in class{'es' if len(few) > 1 else ''} {names}")
         if self.shrinkage is not None:
             findings.append(f"shrinkage: {self.shrinkage}")
-        self._set_forms()
-        return residual, loss / facts.weight.sum()
 
     def _set_forms(self) -> None:
         """What prediction uses, and the public names that hang on the estimates."""
@@ -281,7 +304,7 @@ class Gaussian(Generative):
         return out
 
     def _log_base(self, cells: Any) -> FloatArray:
-        base = -0.5 * LOG_2PI * (cells.shape[1] - np.isnan(cells).sum(axis=1))
+        base = -0.5 * LOG_2PI * np.count_nonzero(~np.isnan(cells[:, ~self._flat]), axis=1)
         if hasattr(self, "rule_"):
             u = np.dot(np.subtract(cells, self.xbar_, dtype=np.float64), self._whiten[0])
             shared = -0.5 * (np.einsum("ij,ij->i", u, u) + self._log_det[0])
@@ -292,7 +315,7 @@ class Gaussian(Generative):
         """Rows with missing cells: the density of the cells that are there."""
         out = np.empty((len(cells), len(self.means_)))
         for rows, gone in _patterns(cells):
-            there = ~gone
+            there = ~gone & ~self._flat
             for g in set(self._group.tolist()):
                 sigma = self._sigma[g][np.ix_(there, there)]
                 scale = np.sqrt(np.maximum(np.diag(sigma), 1e-300))
@@ -301,13 +324,14 @@ class Gaussian(Generative):
                 T = vectors / np.sqrt(values) / scale[:, None]
                 log_det = float(np.sum(np.log(values)) + 2 * np.sum(np.log(scale)))
                 for k in np.flatnonzero(self._group == g).tolist():
-                    u = (cells[rows][:, there] - self.means_[k, there]) @ T
+                    u = (cells[np.ix_(rows, there)] - self.means_[k, there]) @ T
                     out[rows, k] = -0.5 * (np.sum(u * u, axis=1) + log_det)
         return out
 
     def _draw(self, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
         values, vectors = np.linalg.eigh(self._sigma[self._group[k]])
         root = vectors * np.sqrt(np.maximum(values, 0.0))
+        root[self._flat] = 0.0
         return self.means_[k] + rng.standard_normal((n, len(values))) @ root.T
 
 

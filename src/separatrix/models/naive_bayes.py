@@ -284,8 +284,12 @@ class MultinomialNB(Counted):
     def _log_base(self, cells: Any) -> FloatArray:
         from scipy.special import gammaln
 
-        rows = cells if isinstance(cells, np.ndarray) else cells.toarray()
-        return gammaln(rows.sum(axis=1) + 1.0) - gammaln(rows + 1.0).sum(axis=1)
+        factorials = cells.astype(np.float64)
+        if isinstance(cells, np.ndarray):
+            factorials = gammaln(factorials + 1.0)
+        else:
+            factorials.data = gammaln(factorials.data + 1.0)
+        return gammaln(np.ravel(cells.sum(axis=1)) + 1.0) - np.ravel(factorials.sum(axis=1))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -298,7 +302,7 @@ class CategoricalNB(Counted):
     """p(x | k) = Π_j θ_kj(x_j),  θ_kj(l) = (n_kjl + α) / (n_kj + α L_j), levels l = 0 … L_j − 1 ([726], G6).
 
     A level unseen in training is legal at prediction: it gets the probability of a level seen no times,
-    α / (n_kj + α L_j). A NaN cell is missing and left out.
+    α / (n_kj + α L_j), which is larger in a class of few rows. A NaN cell is missing and left out.
 
     Parameters: alpha, force_alpha, fit_prior, class_prior, min_categories as in scikit-learn; ``smoothing``: see
     the module; em_tol, em_max_iter: see GaussianNB. For columns of words see NaiveBayes.
@@ -411,10 +415,10 @@ class NaiveBayes(Naive):
             wrong[:, self._given] = False  # there the family was the user's word: refused below
             if wrong.any():
                 i, j = (int(v[0]) for v in np.nonzero(wrong))
+                what = f"column {column_name(self, j)}, row {i} holds {cells[i, j].item()!r}"
                 warnings.warn(
-                    f"column {column_name(self, j)}, row {i} holds {cells[i, j].item()!r}, which {part.family.name}, "
-                    f"chosen by the training values, does not allow: {int(wrong.sum())} such cells are left out, as "
-                    "missing ones are; name another family for the column (families={…})",
+                    f"{what}, which {part.family.name}, chosen by the training values, does not allow: left out, as a "
+                    f"missing cell is ({int(wrong.sum())} in all); name a family for the column (families={{…}})",
                     stacklevel=3,
                 )
                 cells = np.where(wrong, np.nan, cells)
