@@ -107,7 +107,7 @@ def slack(X):
 
 def assert_same_facts(a, b, X, tol=1e-12):
     """`assert_same`, a mean being judged against the spread of its column too."""
-    if isinstance(a, GroupCounts) or isinstance(a, GroupSums):
+    if isinstance(a, (GroupCounts, GroupSums)):
         size = 1.0 + np.nansum(np.abs(X)) if isinstance(a, GroupSums) else 1.0
         if isinstance(a, GroupSums):
             np.testing.assert_allclose(a.value, b.value, rtol=0, atol=tol * size)
@@ -296,7 +296,7 @@ def test_a_hard_membership_is_a_soft_one_of_one(name, t):
 @quick
 @given(t=tables(min_rows=1), seed=st.integers(0, 1000))
 def test_a_soft_membership_is_a_row_in_every_class(name, t, seed):
-    X, k, codes, weight = t
+    X, k, _, weight = t
     soft = np.random.default_rng(seed).dirichlet(np.ones(k), len(X))
     weight = np.ones(len(X)) if weight is None else weight
     make = MAKERS[name]

@@ -1099,6 +1099,6 @@ def test_r_lda_qda_and_naive_bayes(tmp_path, name):
     assert seen.mean() > 0.95
     ours = GaussianNB(var_smoothing=0).fit(X, y).predict_proba(X)
     np.testing.assert_allclose(ours[seen], theirs[seen], atol=1e-10)
-    levels = X > np.median(X, axis=0)
+    levels = np.median(X, axis=0) < X
     for model in (CategoricalNB(), NaiveBayes(), BernoulliNB()):
         np.testing.assert_allclose(model.fit(levels, y).predict_proba(levels), r("nb_levels"), atol=1e-10)

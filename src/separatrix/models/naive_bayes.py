@@ -417,8 +417,8 @@ class NaiveBayes(Naive):
                 i, j = (int(v[0]) for v in np.nonzero(wrong))
                 what = f"column {column_name(self, j)}, row {i} holds {cells[i, j].item()!r}"
                 warnings.warn(
-                    f"{what}, which {part.family.name}, chosen by the training values, does not allow: left out, as a "
-                    f"missing cell is ({int(wrong.sum())} in all); name a family for the column (families={{…}})",
+                    f"{what}, which {part.family.name}, chosen by the training values, does not allow: left out, as "
+                    f"a missing cell is ({int(wrong.sum())} in all); name a family for the column (families={{…}})",
                     stacklevel=3,
                 )
                 cells = np.where(wrong, np.nan, cells)
