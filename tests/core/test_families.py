@@ -805,7 +805,7 @@ def test_families_are_found_by_name():
     assert family("Multivariate-Normal") == MultivariateNormal()
     mine = Normal(variance=2.0)
     assert family(mine) is mine
-    with pytest.raises(ValueError, match=r"unknown family 'weibull': give one of normal, .*poisson"):
+    with pytest.raises(ValueError, match=r"unknown family 'weibull': give one of gaussian, .*poisson"):
         family("weibull")
 
 

@@ -177,6 +177,22 @@ def test_a_value_outside_the_support_is_refused_at_prediction(make, draw, bad, w
         assert "column 2" in text and "row 37" in text and all(word in text for word in words), text
 
 
+def test_rows_are_counted_from_the_first_of_the_table():
+    """In a later tile of a long table too."""
+    X, y = counts(n=200_000)
+    wrong = X.copy()
+    wrong[190_000, 1] = -4.0
+    for make in (lambda: GenerativeClassifier("poisson"), lambda: NaiveBayes({1: "poisson"})):
+        model = make().fit(X, y)
+        for call in (lambda make=make: make().fit(wrong, y), lambda model=model: model.predict(wrong)):
+            text = message_of(call)
+            assert "column 1" in text and "row 190000" in text
+    assert "row 190000" in message_of(lambda: MultinomialNB().fit(sp.csr_array(wrong), y))
+    wrong[190_000, 1] = np.inf
+    for make in (GaussianNB, LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis):
+        assert "column 1, row 190000" in message_of(lambda make=make: make().fit(wrong, y))
+
+
 def test_shares_that_do_not_add_up():
     X, y = shares()
     wrong = X.copy()
@@ -535,7 +551,7 @@ def test_the_settled_names_of_families():
     )
     positive_X, _ = positive()
     listed = NaiveBayes(["gamma", "normal", "exponential"]).fit(positive_X, y)
-    assert listed.families_ == ["gamma", "normal", "exponential"]
+    assert listed.families_ == ["gamma", "gaussian", "exponential"]
 
 
 WRONG_SMOOTHING = [
@@ -968,6 +984,16 @@ def test_the_verdict_of_smoothing_and_of_cells_never_seen():
     assert "smoothing: 2 virtual row" in text and "1 class–level pair" in text and "1e-09" in text
     text = str(GaussianNB(var_smoothing=0.01).fit(X, y).verdict_)
     assert "0.01 of its column's" in text
+
+
+@pytest.mark.parametrize("family", ["poisson", "multinomial", "bernoulli"])
+def test_a_family_without_smoothing_says_what_was_never_seen(family):
+    X, y = np.array([[0, 1], [0, 1], [1, 0], [1, 1]]), [0, 0, 1, 1]
+    model = GenerativeClassifier(family).fit(X, y)
+    proba = model.predict_proba([[0, 1], [1, 0]])
+    np.testing.assert_allclose(proba[1], [0, 1])
+    assert np.isfinite(proba).all()
+    assert "never seen" in str(model.verdict_)
 
 
 @every

@@ -237,7 +237,7 @@ class Normal(Family):
 
     variance: float | None = None
 
-    name, support = "normal", "a finite number"
+    name, support = "gaussian", "a finite number"
 
     def __post_init__(self) -> None:
         if self.variance is not None and not 0 < self.variance < np.inf:
@@ -301,7 +301,7 @@ class MultivariateNormal(Family):
     array([ -1.8379, -14.3379])
     """
 
-    name, support = "multivariate_normal", "finite numbers"
+    name, support = "multivariate_gaussian", "finite numbers"
     multivariate = True
 
     def _centred(self) -> str:
@@ -689,14 +689,16 @@ FAMILIES: dict[str, Family] = {kind.name: kind() for kind in (*_CONTINUOUS, *_DI
 
 
 def family(which: str | Family) -> Family:
-    """name ↦ Family, in any case, spaces or hyphens for underscores; a Family is returned as it is. [6867] 3.1.3.
+    """name ↦ Family, in any case, spaces or hyphens for underscores, "normal" for "gaussian"; [6867] 3.1.3.
+
+    A Family is returned as it is.
 
     >>> family("Multivariate Normal")
     MultivariateNormal()
     """
     if isinstance(which, Family):
         return which
-    key = str(which).strip().lower().replace(" ", "_").replace("-", "_")
+    key = str(which).strip().lower().replace(" ", "_").replace("-", "_").replace("normal", "gaussian")
     if key not in FAMILIES:
         raise ValueError(f"unknown family {which!r}: give one of {', '.join(FAMILIES)}, or a Family")
     return FAMILIES[key]

@@ -90,14 +90,19 @@ class Members:
         return np.bincount(self.codes[labelled], weight, minlength=self.k).astype(np.float64)
 
     def classes(self) -> list[tuple[int, NDArray[np.intp], Array]]:
-        """(k, its rows, their R_ik) for every class that has rows."""
+        """(k, its rows, their R_ik) for every class that has rows; a row of weight zero is absent."""
         if self.soft is not None:
-            rows = np.arange(len(self.soft))
-            return [(k, rows, self.matrix[:, k]) for k in range(self.k)]
+            columns = ((k, self.matrix[:, k]) for k in range(self.k))
+            return [(k, np.flatnonzero(w > 0), w[w > 0]) for k, w in columns if (w > 0).any()]
         order, first, present = self._by_class
-        found = []
-        for k, rows in zip(present.tolist(), np.split(order, first[1:]), strict=True):
-            found.append((k, rows, np.ones(len(rows)) if self.weight is None else self.weight[rows]))
+        found: list[tuple[int, NDArray[np.intp], Array]] = []
+        for i, k in enumerate(present.tolist()):
+            rows = order[first[i] : first[i + 1] if i + 1 < len(first) else len(order)]
+            if self.weight is None:
+                found.append((k, rows, np.ones(len(rows))))
+            elif (self.weight[rows] > 0).any():
+                rows = rows[self.weight[rows] > 0]
+                found.append((k, rows, self.weight[rows]))
         return found
 
 
@@ -125,7 +130,8 @@ class GroupMoments(Statistic):
     def of(cls, X: NDArray[Any], members: Members) -> Self:
         """Plain sums where they keep their digits, else centred class by class."""
         X = X if X.dtype == np.float64 else X.astype(np.float64)
-        count, first, second = members.count, members.sum(X), members.sum(X * X)
+        with np.errstate(all="ignore"):
+            count, first, second = members.count, members.sum(X), members.sum(X * X)
         return cls.of_sums(count, first, second) or cls.centred(X, members)
 
     @classmethod

@@ -139,7 +139,7 @@ def read_labels(y: Any, n: int | None) -> tuple[np.ndarray, np.ndarray]:
         )
     if is_dask(y):
         y = y.compute()
-    labels = _as_label_array(y)
+    labels = as_labels(y)
     if n is not None and len(labels) != n:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n} rows, y has {len(labels)} labels"
@@ -169,7 +169,7 @@ def read_some_labels(y: Any, n: int | None, known: Any = None) -> tuple[np.ndarr
         read_labels(y, n)
     if is_dask(y):
         y = y.compute()
-    labels = _as_label_array(y)
+    labels = as_labels(y)
     if labels.dtype.kind in "iu":
         absent = labels == -1
         if (known is None and len(np.unique(labels[~absent])) < 2) or (
@@ -339,7 +339,7 @@ def _nonfinite_message(estimator: Any, cells: Any, finite: np.ndarray, start: in
     )
 
 
-def _as_label_array(y: Any) -> np.ndarray:
+def as_labels(y: Any) -> np.ndarray:
     array = _as_objects(y) if isinstance(y, (list, tuple)) and not _is_plain(y) else np.asarray(y)
     if array.ndim == 2 and array.shape[1] > 1:
         raise ValueError(

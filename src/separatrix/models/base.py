@@ -55,7 +55,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
             return function(cells)
         if hasattr(cells, "columns"):
             cells = cells.to_dask_array(lengths=True)
-        sample = function(np.zeros((1, cells.shape[1]), dtype=cells.dtype))
+        with np.errstate(all="ignore"):  # only the shape of the answer is looked at
+            sample = function(np.zeros((1, cells.shape[1]), dtype=cells.dtype))
         cells = cells.rechunk({1: -1})
         if sample.ndim == 1:
             return cells.map_blocks(function, dtype=sample.dtype, drop_axis=1)

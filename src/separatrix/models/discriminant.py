@@ -123,6 +123,7 @@ class LinearDiscriminantAnalysis(
         with np.errstate(invalid="ignore"):
             self.explained_variance_ratio_ = (s**2 / np.sum(s**2))[: self._n_features_out]
         self.scalings_ = T @ vt.T[:, keep]
+        self._n_features_out = min(self._n_features_out, self.scalings_.shape[1])
 
     def transform(self, X: Any) -> FloatArray:
         """(x − x̄) in the directions that set the classes apart most, spread within classes one: (n, n_components)."""
@@ -252,6 +253,13 @@ class GaussianDiscriminant(Gaussian):
             raise ValueError(
                 "groups of classes are a mapping from class to group, or a list of lists of classes"
             )
+        elif not isinstance(self.covariance, Mapping):
+            named = [c for together in self.covariance for c in together]
+            twice = [c for c in named if named.count(c) > 1]
+            if twice:
+                raise ValueError(
+                    f"covariance puts class {twice[0]!r} into two groups: a class has one covariance"
+                )
 
     def _groups(self, classes: np.ndarray) -> np.ndarray:
         if isinstance(self.covariance, str):

@@ -20,8 +20,7 @@ from separatrix.core.families import family
 from separatrix.core.grouped import GroupScatter, Members
 from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import read_for_prediction, refuse_not_finite
-from separatrix.data.rows import Rows
+from separatrix.data.door import refuse_infinite, refuse_not_finite
 from separatrix.models.generative import Facts, Generative
 from separatrix.models.parts import family_facts, total_loss
 
@@ -31,8 +30,8 @@ class GenerativeClassifier(Generative):
 
     Parameters
     ----------
-    family : "normal", "poisson", "gamma", … (columns independent within a class), or a family of whole rows:
-        "multivariate_normal", "dirichlet", "multinomial"; or a Family
+    family : "gaussian", "poisson", "gamma", … (columns independent within a class), or a family of whole rows:
+        "multivariate_gaussian", "dirichlet", "multinomial"; or a Family
     shared_scale : one scale for all classes (variance, covariance, Gamma's shape): then a(x) is linear in x
     priors : (K,), default the classes' shares
     em_tol, em_max_iter : for rows without a label
@@ -56,7 +55,7 @@ class GenerativeClassifier(Generative):
 
     def __init__(
         self,
-        family: Any = "normal",
+        family: Any = "gaussian",
         *,
         shared_scale: bool = False,
         priors: Any = None,
@@ -76,21 +75,29 @@ class GenerativeClassifier(Generative):
             raise ValueError("categorical columns differ in their levels: use CategoricalNB or NaiveBayes")
 
     @property
+    def _squares(self) -> bool:  # type: ignore[override]
+        return self._family.name == "gaussian"
+
+    @property
     def _full(self) -> bool:
-        return self._family.name == "multivariate_normal"
+        return self._family.name == "multivariate_gaussian"
 
     def _refuse_cells(self, cells: Any, start: int) -> None:
         f = self._family
         if f.multivariate:  # a row needs all its cells; GaussianDiscriminant takes rows with missing ones
             refuse_not_finite(self, cells, start)
         wrong = f.outside(cells)
-        if wrong.any():
-            wrong = wrong[:, None] & np.ones(cells.shape, dtype=bool) if f.multivariate else wrong
-            self._refuse_where(wrong, cells, start, f"{f.support}, as {f.name} needs")
+        if not wrong.any():
+            return
+        if f.multivariate:  # the cell at fault where there is one, else the row
+            fault = (cells < 0) | ((np.floor(cells) != cells) if f.discrete else (cells <= 0))
+            wrong = wrong[:, None] & (fault if fault[wrong].any() else np.ones(cells.shape, dtype=bool))
+        self._refuse_where(wrong, cells, start, f"{f.support}, as {f.name} needs")
 
     def _read_for_prediction(self, X: Any) -> Any:
-        cells = read_for_prediction(self, X, missing=not self._family.multivariate)
+        cells = super()._read_for_prediction(X)
         if isinstance(cells, np.ndarray):
+            refuse_infinite(self, cells)
             self._refuse_cells(cells, 0)
         return cells
 
@@ -142,15 +149,7 @@ class GenerativeClassifier(Generative):
             means, second, base = tuple(m.mean for m in s.parts[:-1]), s.parts[0].second, s.parts[-1]
             fit = f.estimate_shared if self.shared_scale else f.estimate
             self.parameters_ = fit(weight, means, second)
-            empty = (facts.weight == 0)[(...,) + (None,) * (np.ndim(means[0]) - 1)]
-            bad = any(
-                (~np.isfinite(v) & ~np.broadcast_to(empty, np.shape(v))).any()
-                for v in self.parameters_.values()
-            )
-            if bad:
-                raise ValueError(
-                    f"a class has no value in some column, so {f.name} has no estimate there: see NaiveBayes"
-                )
+            self._look(weight, means, facts, findings)
             residual = (
                 f.moment_residual(self.parameters_, means, second, weight) if not self.shared_scale else 0.0
             )
@@ -161,6 +160,32 @@ class GenerativeClassifier(Generative):
             findings.append("one scale for all classes: the separator is linear in x")
         self._set_linear()
         return residual, loss / facts.weight.sum()
+
+    def _look(self, weight: Any, means: Any, facts: Facts, findings: list[str]) -> None:
+        """Refuse a column without a value in some class; say where a parameter lies on the edge of its range."""
+        f, present = self._family, (facts.weight > 0)[:, None]
+        if not f.multivariate and ((weight == 0) & present).any():
+            columns = self._columns(((weight == 0) & present).any(axis=0))
+            raise ValueError(
+                f"no value in some class of {columns}, so {f.name} has no estimate there: see NaiveBayes"
+            )
+        if f.name == "gaussian" and "variance" in self.parameters_:
+            variance = np.broadcast_to(self.parameters_["variance"], means[0].shape)
+            none = present & ~np.asarray(variance > 0)
+            if none.any():
+                typical = np.max(np.where(present, variance, 0.0), axis=0)
+                floor = 1e-9 * np.where(typical > 0, typical, 1.0)
+                self.parameters_["variance"] = np.where(none, floor, variance)
+                findings.append(
+                    f"variance 0 in a class in {self._columns(np.any(none, axis=0))}: 1e-9 of another class's used"
+                )
+        if f.discrete:
+            edge = (means[0] == 0) | ((means[0] == 1) if f.name == "bernoulli" else False)
+            count = int(np.count_nonzero(edge & present))
+            if count:
+                findings.append(
+                    f"{count} of {edge.size} class–column pairs were never seen: probability 0 there, unsmoothed"
+                )
 
     def _set_linear(self) -> None:
         """η of the parts of T(x) that differ between classes; the rest cancels in a(x)."""
@@ -210,9 +235,6 @@ class GenerativeClassifier(Generative):
             return self._family.log_density(cells[:, None, :], self.parameters_)
         return np.nansum(self._family.log_density(cells[:, None, :], self.parameters_), axis=2)
 
-    def _refuse_values(self, rows: Rows, facts: Facts) -> None:
-        """Cells were checked tile by tile."""
-
     def _draw(self, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
         one = {name: value[k] for name, value in self.parameters_.items()}
         return np.asarray(self._family.sample(one, n, rng), dtype=np.float64)
@@ -221,5 +243,5 @@ class GenerativeClassifier(Generative):
         tags = super().__sklearn_tags__()
         chosen = family(self.family)
         tags.input_tags.allow_nan = not chosen.multivariate
-        tags.input_tags.positive_only = chosen.name not in ("normal", "multivariate_normal")
+        tags.input_tags.positive_only = chosen.name not in ("gaussian", "multivariate_gaussian")
         return tags

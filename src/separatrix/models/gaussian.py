@@ -26,40 +26,39 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_positive
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows
-from separatrix.models.generative import Facts, Generative
+from separatrix.models.generative import Facts, Generative, InfiniteCell
 
 LOG_2PI = float(np.log(2 * np.pi))
 
 
 @dataclass(frozen=True)
 class Whitened:
-    """Σ through T with TᵀΣT = I on the columns that vary; ``thin``: columns in directions without spread."""
+    """Σ through T with TᵀΣT = I on the directions that vary; ``thin``: columns in directions without spread."""
 
-    root: FloatArray  # T: (p, columns that vary)
+    root: FloatArray  # T: (p, directions that vary)
     log_det: float
-    sigma: FloatArray  # Σ with its eigenvalues raised where they were below tol², one for a constant column
+    sigma: FloatArray  # Σ, eigenvalues below tol² raised to it, one in a direction that never varies
     thin: np.ndarray
     rank: int
     residual: float
 
     @classmethod
-    def of(cls, sigma: FloatArray, scale: FloatArray, flat: np.ndarray, tol: float) -> Whitened:
-        """In columns of unit spread within classes (total spread ``scale`` where there is none within)."""
-        live = np.flatnonzero(~flat)
-        unit = sigma[np.ix_(live, live)] / np.outer(scale[live], scale[live])
+    def of(cls, sigma: FloatArray, scale: FloatArray, basis: FloatArray, tol: float) -> Whitened:
+        """Within the span of ``basis`` (p, r), directions of columns divided by their total spread ``scale``."""
+        unit = basis.T @ (sigma / np.outer(scale, scale)) @ basis
         within = np.sqrt(np.maximum(np.diag(unit), 0.0))
         within = np.where(within > tol, within, 1.0)
         values, vectors = np.linalg.eigh(unit / np.outer(within, within))
         below = values < tol**2
-        raised, spread = np.maximum(values, tol**2), within * scale[live]
-        root, back = np.zeros((len(sigma), len(live))), vectors * np.sqrt(raised) * spread[:, None]
-        root[live] = vectors / np.sqrt(raised) / spread[:, None]
-        thin = np.zeros(len(sigma), dtype=bool)
-        thin[live] = (np.abs(vectors[:, below]) > 1e-2).any(axis=1)
-        full = np.diag(flat.astype(float))
-        full[np.ix_(live, live)] = back @ back.T if below.any() else sigma[np.ix_(live, live)]
-        residual = float(np.max(np.abs(root.T @ full @ root - np.eye(len(live))), initial=0.0))
-        log_det = float(np.sum(np.log(raised)) + 2 * np.sum(np.log(spread)))
+        raised = np.maximum(values, tol**2)
+        root = (basis @ (vectors / within[:, None])) / np.sqrt(raised) / scale[:, None]
+        back = (basis @ (vectors * within[:, None])) * np.sqrt(raised) * scale[:, None]
+        thin = (np.abs(basis @ vectors[:, below]) > 1e-2).any(axis=1)
+        whole = basis.shape[1] == len(sigma)
+        outside = np.zeros_like(sigma) if whole else np.eye(len(sigma)) - basis @ basis.T
+        full = sigma if whole and not below.any() else back @ back.T + outside * np.outer(scale, scale)
+        residual = float(np.max(np.abs(root.T @ full @ root - np.eye(len(values))), initial=0.0))
+        log_det = float(np.sum(np.log(raised)) + 2 * np.sum(np.log(within)) + 2 * np.sum(np.log(scale)))
         return cls(root, log_det, full, thin, int((~below).sum()), 0.0 if below.any() else residual)
 
 
@@ -123,7 +122,8 @@ class Gaussian(Generative):
         total = GroupScatter.zero(group, cells.shape[1])
         R, patterns = members.matrix, list(_patterns(cells))
         for k in np.flatnonzero(R.sum(axis=0) > 0).tolist():
-            sigma, mu, mine = self._sigma[group[k]], self.means_[k], R[:, k] > 0
+            sigma = self._sigma[group[k] if len(self._sigma) > 1 else 0]
+            mu, mine = self.means_[k], R[:, k] > 0
             full, left = cells.astype(np.float64), np.zeros_like(sigma)
             for rows, gone in patterns:
                 rows = rows[mine[rows]]
@@ -145,9 +145,9 @@ class Gaussian(Generative):
         weight[index] = facts.weight
         return Facts(weight, facts.of_x.spread(index, k, self._groups(self._classes_at_hand)))
 
-    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, *, reset: bool) -> Any:
+    def _learn(self, *args: Any, **how: Any) -> Any:
         self._in_em = False
-        return super()._learn(X, y, classes, sample_weight, reset=reset)
+        return super()._learn(*args, **how)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Add rows to what has been learnt; see `Generative.partial_fit`. Not with Ledoit–Wolf's shrinkage."""
@@ -167,7 +167,7 @@ class Gaussian(Generative):
 
     def _start_of_em(self, rows: Rows, facts: Facts, classes: np.ndarray, reset: bool) -> bool:
         """Rows with missing cells: start from variances column by column, then EM."""
-        complete = np.allclose(facts.weight, facts.of_x.weight, rtol=1e-12)
+        complete = np.allclose(facts.weight, facts.of_x.weight, rtol=1e-12, atol=0)
         if not complete or (rows.y < 0).any():
             self._refuse_auto("missing cells" if not complete else "rows without a label")
         self._fourth = self._fourth_moments(rows, facts) if self.shrinkage == "auto" else None
@@ -182,7 +182,7 @@ class Gaussian(Generative):
         nothing = pooled.weight[0] == 0
         if nothing.any():
             raise ValueError(f"{self._columns(nothing)} has no value at all: drop it")
-        variance = np.where(moments.weight > 1, moments.variance, pooled.variance)
+        variance = np.where(moments.weight > 0, moments.variance, pooled.variance)
         variance = np.maximum(variance, 1e-3 * pooled.variance)
         mean = np.where(moments.weight > 0, moments.mean, pooled.mean)
         group = self._groups(classes)
@@ -212,10 +212,8 @@ class Gaussian(Generative):
         self.means_, self._group = np.array(s.mean), s.group
         self.priors_ = self.class_prior_
         self._estimates = self._covariances(facts, getattr(self, "_fourth", None))
-        total = np.einsum("gii->i", s.scatter) + _between(s)
-        scale = np.sqrt(total / max(s.weight.sum(), 1e-300))
-        self._flat = ~(scale > 1e-15 * np.max(np.abs(s.mean), axis=0, initial=0.0))
-        whitened = [Whitened.of(sigma, scale, self._flat, self.tol) for sigma in self._estimates]
+        scale, basis = self._common(s, self._estimates, findings)
+        whitened = [Whitened.of(sigma, scale, basis, self.tol) for sigma in self._estimates]
         self._whiten, self._log_det = [w.root for w in whitened], [w.log_det for w in whitened]
         self._sigma = [w.sigma for w in whitened]
         self._say(whitened, s, findings)
@@ -226,16 +224,50 @@ class Gaussian(Generative):
             for g, m in enumerate(s.scatter)
         ]
         weight = [s.weight.sum()] if one else [s.weight[s.group == g].sum() for g in range(len(whitened))]
-        constant = LOG_2PI * np.count_nonzero(~self._flat)
+        constant = LOG_2PI * basis.shape[1]
         loss = 0.5 * (
             sum(explained) + sum(w * (d + constant) for w, d in zip(weight, self._log_det, strict=True))
         )
         return max(w.residual for w in whitened), float(loss) / facts.weight.sum()
 
-    def _say(self, whitened: list[Whitened], s: GroupScatter, findings: list[str]) -> None:
-        """What a reader should know of the covariances."""
+    def _common(
+        self, s: GroupScatter, estimates: list[FloatArray], findings: list[str]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Each column's total spread, and a basis of the directions in which the rows vary at all.
+
+        What no class varies in says nothing of any: constant columns, and columns that are sums of others. It is
+        left out for all classes alike, so that their densities stay comparable; unless shrinkage gave it spread.
+        """
+        p = s.mean.shape[1]
+        share = s.weight / max(s.weight.sum(), 1e-300)
+        offset = s.mean - share @ s.mean
+        total = s.scatter.sum(axis=0) / max(s.weight.sum(), 1e-300) + (offset.T * share) @ offset
+        spread = np.sqrt(np.maximum(np.diag(total), 0.0))
+        still = ~(spread > 1e-15 * np.max(np.abs(s.mean), axis=0, initial=0.0))
+        self._flat = still & np.all([np.diag(sigma) <= spread**2 for sigma in estimates], axis=0)
+        scale, live = np.where(still, 1.0, spread), np.flatnonzero(~self._flat)
         if self._flat.any():
             findings.append(f"{self._columns(self._flat)} constant: says nothing")
+        values, vectors = np.linalg.eigh((total / np.outer(scale, scale))[np.ix_(live, live)])
+        null = values < 1e-3 * self.tol**2
+        for sigma in estimates if null.any() else []:
+            unit = (sigma / np.outer(scale, scale))[np.ix_(live, live)]
+            null &= np.einsum("ij,ij->j", vectors, unit @ vectors) < self.tol**2
+        inside = np.eye(len(live)) if not null.any() else vectors[:, ~null]
+        basis = np.zeros((p, inside.shape[1]))
+        basis[live] = inside
+        if null.any():
+            part = np.zeros(p, dtype=bool)
+            part[live] = (np.abs(vectors[:, null]) > 1e-2).any(axis=1)
+            findings.append(
+                f"singular covariance of all classes in {self._columns(part)} (rank {int((~null).sum())} of "
+                f"{len(live)}): directions in which nothing varies are left out"
+            )
+        self._directions = inside.shape[1]
+        return scale, basis
+
+    def _say(self, whitened: list[Whitened], s: GroupScatter, findings: list[str]) -> None:
+        """What a reader should know of the covariances."""
         singular = []
         for g, w in enumerate(whitened):
             if w.thin.any():
@@ -259,7 +291,8 @@ class Gaussian(Generative):
     def _set_forms(self) -> None:
         """What prediction uses, and the public names that hang on the estimates."""
         self.xbar_ = self.class_prior_ @ np.where((self.class_count_ > 0)[:, None], self.means_, 0.0)
-        self.__dict__.pop("rule_", None)
+        for name in ("rule_", "coef_", "intercept_"):
+            self.__dict__.pop(name, None)
         if len(self._whiten) > 1 and len(set(self._group.tolist())) > 1:
             return
         T = self._whiten[0]
@@ -304,7 +337,8 @@ class Gaussian(Generative):
         return out
 
     def _log_base(self, cells: Any) -> FloatArray:
-        base = -0.5 * LOG_2PI * np.count_nonzero(~np.isnan(cells[:, ~self._flat]), axis=1)
+        seen = np.count_nonzero(~np.isnan(cells[:, ~self._flat]), axis=1)
+        base = -0.5 * LOG_2PI * np.minimum(seen, self._directions)
         if hasattr(self, "rule_"):
             u = np.dot(np.subtract(cells, self.xbar_, dtype=np.float64), self._whiten[0])
             shared = -0.5 * (np.einsum("ij,ij->i", u, u) + self._log_det[0])
@@ -353,13 +387,6 @@ def shrunk(sigma: FloatArray, shrinkage: Any, weight: float, fourth: float | Non
     return ((1 - s) * unit + np.eye(p) * (s * mu)) * np.outer(scale, scale)
 
 
-def _between(s: GroupScatter) -> FloatArray:
-    """Σ_k W_k (m_k − m)² of each column."""
-    share = s.weight / max(s.weight.sum(), 1e-300)
-    centre = share @ s.mean
-    return s.weight @ (s.mean - centre) ** 2
-
-
 def _some(members: Members, rows: np.ndarray) -> Members:
     """The memberships of some rows."""
     weight = None if members.weight is None else members.weight[rows]
@@ -374,6 +401,8 @@ def _incomplete(cells: np.ndarray) -> np.ndarray | None:
     with np.errstate(all="ignore"):
         if cells.dtype.kind != "f" or np.isfinite(np.sum(cells)):
             return None
+    if np.isinf(cells).any():
+        raise InfiniteCell("X holds an infinite cell")
     gone = np.isnan(cells).any(axis=1)
     return gone if gone.any() else None
 

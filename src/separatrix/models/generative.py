@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 from separatrix.core.grouped import Members
 from separatrix.core.numerics import FloatArray, logsumexp, softmax
 from separatrix.data.door import (
+    as_labels,
     column_name,
     is_count,
     is_positive,
@@ -94,6 +95,7 @@ class Generative(Classifier):
     em_tol: float
     em_max_iter: int
     _has_scores = True  # scikit-learn's models of counts have no decision_function
+    _squares = True  # whether squares of cells enter the facts
     _base_counts = True  # whether the verdict's objective has the factors that no parameter enters
     _sparse = False  # whether sparse rows mean something here
     classes_: np.ndarray
@@ -111,19 +113,27 @@ class Generative(Classifier):
         self._check_parameters()
         for name in ("_facts_seen", "log_likelihoods_"):
             self.__dict__.pop(name, None)
-        return self._learn(X, y, None, sample_weight, reset=True)
+        return self._learn(X, y, None, sample_weight, reset=True, whole=True)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to what has been learnt: the same parameters as one `fit` to all of them, to rounding.
 
         A class not met before is simply added; ``classes`` may announce some, and is not needed.
         """
-        self._check_parameters()
         if hasattr(self, "log_likelihoods_"):
             raise ValueError(
                 "this model was fitted by EM, which needs all rows at once: call fit with all of them"
             )
-        return self._learn(X, y, classes, sample_weight, reset=not hasattr(self, "_facts_seen"))
+        before = dict(self.__dict__)
+        try:
+            self._check_parameters()
+            return self._learn(
+                X, y, classes, sample_weight, reset=not hasattr(self, "_facts_seen"), whole=False
+            )
+        except BaseException:  # a chunk that is refused, or interrupted, leaves the model as it was
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def merge(self, other: Self) -> Self:
         """A new model: the one fitted to this model's rows and the other's together, without seeing them again."""
@@ -154,32 +164,47 @@ class Generative(Classifier):
             raise ValueError("cannot merge models fitted to different columns")
         return other._facts_seen
 
-    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, *, reset: bool) -> Self:
+    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, *, reset: bool, whole: bool) -> Self:
+        """Read rows, take their facts, solve; ``reset``: forget what was known; ``whole``: these are all the rows."""
         began = time.perf_counter()
         table = self._read(X, reset=reset)
         rows = rows_of(self, table, missing=True)
         known = None if reset else self.classes_
         if classes is not None:
-            known = _union(np.asarray(classes), known)
+            known = _union(as_labels(classes), known)
         found, codes = read_some_labels(y, rows.n, known)
         weight = read_weights(sample_weight, rows.n)
+        if (
+            weight is not None and not weight.all() and not rows.lazy
+        ):  # weight zero is absence, whatever the row holds
+            keep = weight > 0
+            rows, codes, weight = rows_of(self, table[keep]), codes[keep], weight[keep]
         unlabelled = codes < 0
-        if unlabelled.any() and not (reset and classes is None):
+        if unlabelled.any() and not whole:
             raise ValueError(
                 "partial_fit takes labelled rows: EM, for rows without a label, needs all of them at once (fit)"
             )
-        if classes is not None or not reset:
+        found, codes = _weighted_classes(found, codes, weight)
+        if known is not None and len(found) and _words(found) != _words(np.asarray(known)):
+            raise ValueError(
+                f"label {found.tolist()[0]!r} is of another type than the classes met before, {known.tolist()}: "
+                "labels of one model are all words or all numbers"
+            )
+        if known is not None:
             everything = _union(found, known)
             codes = np.append(_places(found, everything), -1)[codes]
             found = everything
-        else:
-            found, codes = _weighted_classes(found, codes, weight)
+        elif whole:
             refuse_one_class(found)
         rows = rows.with_targets(codes, weight)
         if rows.sparse:  # classes, not rows, go side by side: their counts are as long as the vocabulary
             rows = replace(rows, edges=(0, rows.n))
         self._classes_at_hand = found
-        facts: Facts = sweep(_measure, rows, _Task(self, len(found)))[0]
+        try:
+            facts: Facts = sweep(_measure, rows, _Task(self, len(found)))[0]
+        except InfiniteCell:
+            self._refuse_infinite_rows(rows)
+            raise
         self._refuse_values(rows, facts)
         notes: list[str] = []
         if self._start_of_em(rows, facts, found, reset):
@@ -386,7 +411,7 @@ class Generative(Classifier):
     def _on_rows(self, X: Any, function: Any) -> Any:
         try:
             return super()._on_rows(X, function)
-        except _InfiniteCell:  # found in a tile: now name its row
+        except InfiniteCell:  # found in a tile: now name its row
             refuse_infinite(self, self._read_for_prediction(X))
             raise
 
@@ -395,7 +420,7 @@ class Generative(Classifier):
         with np.errstate(all="ignore"):
             density = self._log_density(cells)
             if not np.isfinite(density.sum()) and not _finite_or_missing(cells):
-                raise _InfiniteCell("X holds an infinite cell")
+                raise InfiniteCell("X holds an infinite cell")
         return density
 
     def _joint(self, cells: Any) -> FloatArray:
@@ -437,13 +462,26 @@ class Generative(Classifier):
         return cells
 
     def _refuse_values(self, rows: Rows, facts: Facts) -> None:
-        """Raise when the facts betray an infinite cell."""
+        """Raise when the facts betray an infinite cell, or one too large to square."""
         parts = facts.of_x.parts if isinstance(facts.of_x, Parts) else (facts.of_x,)
-        if not all(np.isfinite(getattr(part, "mean", 0.0)).all() for part in parts):
-            for i in range(rows.n_blocks):
-                block = rows.block(i)
-                refuse_infinite(self, block.X, block.start)
-            raise ValueError("X holds values too large to square: divide the column by a power of ten")
+        for part in parts:
+            wrong = [~np.isfinite(np.atleast_2d(getattr(part, "mean", 0.0))).all(axis=0)]
+            if self._squares and hasattr(part, "second"):
+                wrong.append(~np.isfinite(part.second).all(axis=0))
+            if hasattr(part, "scatter"):
+                wrong.append(~np.isfinite(np.einsum("gii->gi", part.scatter)).all(axis=0))
+            found = [int(np.flatnonzero(w)[0]) for w in wrong if w.any()]
+            if found:
+                self._refuse_infinite_rows(rows)
+                name = column_name(self, found[0])
+                raise ValueError(
+                    f"column {name} holds values too large to square: divide it by a power of ten"
+                )
+
+    def _refuse_infinite_rows(self, rows: Rows) -> None:
+        for i in range(rows.n_blocks):
+            block = rows.block(i)
+            refuse_infinite(self, block.X, block.start)
 
     def _block_facts(self, block: Block, k: int) -> Facts:
         """Facts of a block of labelled (and ignored unlabelled) rows, tile by tile."""
@@ -509,8 +547,8 @@ class Generative(Classifier):
         return tags
 
 
-class _InfiniteCell(ValueError):
-    """A tile holds an infinite cell."""
+class InfiniteCell(ValueError):
+    """A tile holds an infinite cell: whoever knows the rows will name it."""
 
 
 def _finite_or_missing(cells: Any) -> bool:
@@ -557,8 +595,18 @@ def _union(found: np.ndarray, known: np.ndarray | None) -> np.ndarray:
     if known is None:
         return read_some_labels(found, None, found)[0] if len(found) else found
     both = [*np.asarray(known).tolist(), *np.asarray(found).tolist()]
-    labels = np.asarray(both) if known.dtype.kind != "O" and np.asarray(found).dtype.kind != "O" else both
-    return read_some_labels(labels, None, both)[0]
+    kinds = {
+        ("n" if a.dtype.kind in "biuf" else a.dtype.kind) for a in (np.asarray(known), np.asarray(found))
+    }
+    labels = np.empty(len(both), dtype=object)
+    labels[:] = both
+    plain = len(kinds) == 1 and kinds <= {"n", "U"}
+    return read_some_labels(np.asarray(both) if plain else labels, None, both)[0]
+
+
+def _words(labels: np.ndarray) -> bool:
+    """Whether labels are words (or other objects) rather than numbers."""
+    return labels.dtype.kind not in "biuf"
 
 
 def _places(classes: np.ndarray, everything: np.ndarray) -> np.ndarray:

@@ -32,6 +32,7 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.columns import Encoding
 from separatrix.data.door import (
     column_name,
+    is_dask,
     is_positive,
     read_for_prediction,
     refuse_infinite,
@@ -223,9 +224,18 @@ class BernoulliNB(Counted):
         return BernoulliPart(smoothing, self.binarize)
 
     def _refuse_cells(self, cells: Any, start: int) -> None:
-        if self.binarize is None and isinstance(cells, np.ndarray):
-            wrong = (cells != 0) & (cells != 1) & (cells == cells)
-            self._refuse_where(wrong, cells, start, "0 or 1 (binarize=None)")
+        refuse_infinite(self, cells, start)
+        data = cells if isinstance(cells, np.ndarray) else cells.data
+        if self.binarize is None and ((data != 0) & (data != 1) & (data == data)).any():
+            dense = cells if isinstance(cells, np.ndarray) else cells.toarray()
+            wrong = (dense != 0) & (dense != 1) & (dense == dense)
+            self._refuse_where(wrong, dense, start, "0 or 1 (binarize=None)")
+
+    def _read_for_prediction(self, X: Any) -> Any:
+        cells = super()._read_for_prediction(X)
+        if not is_dask(cells):
+            self._refuse_cells(cells, 0)
+        return cells
 
     def _publish(self) -> None:
         super()._publish()
@@ -272,7 +282,10 @@ class MultinomialNB(Counted):
             self._refuse_where(~(dense >= 0), dense, start, wanted)
 
     def _read_for_prediction(self, X: Any) -> Any:
-        return read_for_prediction(self, X)
+        cells = read_for_prediction(self, X)
+        if not is_dask(cells):
+            self._refuse_cells(cells, 0)
+        return cells
 
     def _publish(self) -> None:
         super()._publish()
@@ -289,7 +302,7 @@ class MultinomialNB(Counted):
             factorials = gammaln(factorials + 1.0)
         else:
             factorials.data = gammaln(factorials.data + 1.0)
-        return gammaln(np.ravel(cells.sum(axis=1)) + 1.0) - np.ravel(factorials.sum(axis=1))
+        return gammaln(np.ravel(cells.sum(axis=1, dtype=np.float64)) + 1.0) - np.ravel(factorials.sum(axis=1))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -319,9 +332,33 @@ class CategoricalNB(Counted):
         return LevelsPart(smoothing, 1 if self.min_categories is None else self.min_categories)
 
     def _refuse_cells(self, cells: np.ndarray, start: int) -> None:
-        wrong = (cells < 0) | (cells != np.floor(cells)) & (cells == cells) | np.isinf(cells)
+        refuse_infinite(self, cells, start)
+        wrong = (cells < 0) | (cells != np.floor(cells)) & (cells == cells)
         wanted = "a level 0, 1, 2, … (Negative values in data passed to CategoricalNB, or fractions: see Discretizer)"
         self._refuse_where(wrong, cells, start, wanted)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        least = self.min_categories
+        if least is not None and not (
+            np.asarray(least).dtype.kind in "iu" and np.all(np.asarray(least) >= 1)
+        ):
+            raise ValueError(f"min_categories must be whole numbers of at least 1, or None, got {least!r}")
+
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        table = super()._read(X, reset=reset)
+        if np.ndim(self.min_categories) and len(self.min_categories) != self.n_features_in_:
+            count = len(self.min_categories)
+            raise ValueError(
+                f"min_categories has {count} numbers for {self.n_features_in_} columns: give one, or as many"
+            )
+        return table
+
+    def _read_for_prediction(self, X: Any) -> Any:
+        cells = super()._read_for_prediction(X)
+        if not is_dask(cells):
+            self._refuse_cells(cells, 0)
+        return cells
 
     def _publish(self) -> None:
         super()._publish()
@@ -344,13 +381,14 @@ class NaiveBayes(Naive):
 
         words, categories            categorical     whole numbers, none negative, spread as counts are    poisson
         booleans, or only 0 and 1    bernoulli       all inside (0, 1)                                     beta
-        all positive                 gamma           any other number                                      normal
+        all positive                 gamma           any other number                                      gaussian
 
-    or a mapping {column: family} for some columns (name or index; "normal", "poisson", … or a Family).
+    or a mapping {column: family} for some columns (name or index), or a list, one for every column; a family is
+    "gaussian", "poisson", … or a Family.
 
     Parameters
     ----------
-    families : "auto" or a mapping
+    families : "auto", a mapping or a list
     priors : (K,), default the classes' shares
     alpha : virtual rows of every level in every class (categorical, bernoulli), and of the column's mean in a class
         of nothing but zeros (poisson, exponential). A level unseen in training is legal at prediction and has the
@@ -378,17 +416,16 @@ class NaiveBayes(Naive):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if isinstance(self.families, Mapping):
-            for column, chosen in self.families.items():
-                if family(chosen).multivariate:
-                    name = family(chosen).name
-                    raise ValueError(
-                        f"column {column!r}: {name} is a family of whole rows; see GenerativeClassifier"
-                    )
-        elif not (isinstance(self.families, str) and self.families == "auto"):
+        if not isinstance(self.families, (Mapping, list, tuple)) and self.families != "auto":
             raise ValueError(
-                f'families must be "auto" or a mapping from column to family, got {self.families!r}'
+                f'families must be "auto", a mapping from column to family or a list, got {self.families!r}'
             )
+        for column, chosen in self._wanted().items():
+            if family(chosen).multivariate:
+                name = family(chosen).name
+                raise ValueError(
+                    f"column {column!r}: {name} is a family of whole rows; see GenerativeClassifier"
+                )
         for name in ("alpha", "var_smoothing"):
             value = getattr(self, name)
             if not (is_positive(value, finite=True) or (not isinstance(value, bool) and value == 0)):
@@ -425,10 +462,20 @@ class NaiveBayes(Naive):
         self._refuse_cells(cells, 0)
         return cells
 
+    def _wanted(self) -> dict[Any, Any]:
+        """The families the user named, by column."""
+        if isinstance(self.families, Mapping):
+            return dict(self.families)
+        return dict(enumerate(self.families)) if isinstance(self.families, (list, tuple)) else {}
+
     def _choose(self, cells: np.ndarray) -> None:
         """A family for every column, and a part for every family."""
-        given = dict(self.families) if isinstance(self.families, Mapping) else {}
+        given = self._wanted()
         names = [c.name for c in self._encoding.columns]
+        if isinstance(self.families, (list, tuple)) and len(given) != len(names):
+            raise ValueError(
+                f"families lists {len(given)} families for {len(names)} columns: give one for each"
+            )
         for column in given:
             if column not in names and column not in range(len(names)):
                 raise ValueError(f"families names column {column!r}, which the table does not have")
@@ -448,7 +495,7 @@ class NaiveBayes(Naive):
             "bernoulli": lambda f: BernoulliPart(laplace, None),
         }
         if not any(getattr(f, "variance", None) for f in chosen):
-            made["normal"] = lambda f: NormalPart("none", self.var_smoothing)
+            made["gaussian"] = lambda f: NormalPart("none", self.var_smoothing)
         self._parts = []
         for f in dict.fromkeys(chosen):
             part = made.get(f.name, lambda f: FamilyPart(f, self.alpha))(f)
@@ -503,10 +550,15 @@ class NaiveBayes(Naive):
         out = np.empty((n, len(self.families_)), dtype=object if words else np.float64)
         for part in self._parts:
             out[:, part.columns] = part.draw(k, n, rng)
-        for j, levels in enumerate(self.levels_):
-            if levels:
-                out[:, j] = [levels[int(v)] for v in out[:, j]]
-        return out
+        if words:
+            for j, column in enumerate(self._encoding.columns):
+                whole = column.kind == "whole" and self.families_[j] in ("poisson", "categorical")
+                kind = bool if column.kind == "boolean" else int if whole else float
+                levels = column.levels
+                out[:, j] = [levels[int(v)] if levels else kind(v) for v in out[:, j]]
+        discrete = {"poisson", "bernoulli", "categorical"}
+        whole = all(c.kind in ("whole", "boolean") for c in self._encoding.columns)
+        return out.astype(np.int64) if whole and discrete.issuperset(self.families_) else out
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -524,4 +576,4 @@ def _by_support(column: FloatArray, kind: str) -> str:
         return "poisson"
     if len(seen) and np.ptp(seen) > 0 and seen.min() > 0:
         return "beta" if seen.max() < 1 else "gamma"
-    return "normal"
+    return "gaussian"

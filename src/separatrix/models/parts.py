@@ -12,7 +12,7 @@ all classes together, and the verdict says so. Cost O(np) for facts, O(npK) for 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,15 @@ from separatrix.models.generative import Parts
 NEAR = 30.0  # distance of class means from the origin, in units of spread, up to which squares of x keep their digits
 FAR_APART = 1e3  # distance of class means in units of spread beyond which squares are taken class by class
 LOG_2PI = float(np.log(2 * np.pi))
+
+
+def _numbers(a: Any, *, above: float = -np.inf, least: float = -np.inf, most: float = np.inf) -> bool:
+    """Whether ``a`` is a number or numbers within bounds."""
+    try:
+        values = np.asarray(a, dtype=float)
+    except (TypeError, ValueError):
+        return False
+    return bool(values.ndim <= 1 and ((values > above) & (values >= least) & (values <= most)).all())
 
 
 class Part:
@@ -71,13 +80,14 @@ class Smoothing:
     force_alpha: bool
     rule: Any
     kind: str
+    final: bool = True  # False while only the rule is looked at, and no table is known
 
     def checked(self) -> Smoothing:
         """Refuse, before data is read, what cannot be meant."""
         alpha = np.asarray(self.alpha)
         if alpha.dtype.kind not in "fiub" or not (alpha >= 0).all():
             raise ValueError(f"alpha must be a number, 0 or more, got {self.alpha!r}")
-        self.rows(np.full((2, alpha.size), 0.5))
+        replace(self, final=False).rows(np.full((2, alpha.size), 0.5))
         return self
 
     def rows(self, marginal: FloatArray) -> FloatArray:
@@ -96,22 +106,37 @@ class Smoothing:
                 return np.broadcast_to(alpha, (size, p))
             case ("beta", a, b) if self.kind == "beta" and is_positive(a) and is_positive(b):
                 return np.broadcast_to([[b - 1.0], [a - 1.0]], (size, p))
-            case ("dirichlet", a) if self.kind == "dirichlet" and np.all(np.asarray(a) > 0):
-                return np.broadcast_to(np.reshape(np.asarray(a, dtype=float) - 1.0, (-1, 1)), (size, p))
+            case ("dirichlet", a) if self.kind == "dirichlet" and _numbers(a, above=0.0):
+                return self._laid_out(np.asarray(a, dtype=float) - 1.0, size, p)
             case ("m", m, "uniform") if is_positive(m):
                 return np.full((size, p), m / size)
             case ("m", m, "marginal") if is_positive(m):
                 return m * marginal
-            case ("m", m, q) if is_positive(m) and not isinstance(q, str):
+            case ("m", m, q) if is_positive(m) and _numbers(q, least=0.0, most=1.0):
                 q = np.asarray(q, dtype=float)
                 if self.kind == "beta":
-                    return m * np.broadcast_to(np.array([1.0 - q, q]).reshape(2, -1), (size, p))
-                return m * np.broadcast_to(np.reshape(q, (-1, 1)), (size, p))
+                    return m * np.array([1.0 - self._over_columns(q, p), self._over_columns(q, p)])
+                return m * self._laid_out(q, size, p)
         offered = '("beta", a, b)' if self.kind == "beta" else '("dirichlet", a)'
         raise ValueError(
             f'smoothing must be None (then alpha counts), {offered} or ("m", m, Q) with positive numbers and Q '
             f'"uniform", "marginal" or shares; got {self.rule!r}'
         )
+
+    def _laid_out(self, a: FloatArray, size: int, p: int) -> FloatArray:
+        """One number for every level, or a number each: (L, p)."""
+        if a.ndim and self.final and len(a) != size:
+            raise ValueError(
+                f"smoothing gives {len(a)} numbers where there are {size} levels: give one, or {size}"
+            )
+        return np.broadcast_to(
+            np.reshape(a, (-1, 1)) if len(np.atleast_1d(a)) in (1, size) else a[:1, None], (size, p)
+        )
+
+    def _over_columns(self, q: FloatArray, p: int) -> FloatArray:
+        if q.ndim and self.final and q.shape != (p,):
+            raise ValueError(f"smoothing gives {q.size} shares where there are {p} columns: give one, or {p}")
+        return np.broadcast_to(q if q.shape in ((), (p,)) else q.ravel()[:1], (p,))
 
     def words(self) -> str:
         if self.rule is None:
@@ -216,6 +241,8 @@ class BernoulliPart(Part):
 
     def _ones(self, cells: Any) -> Any:
         """Cells as 0 and 1, NaN kept."""
+        if not isinstance(cells, np.ndarray) and np.isnan(cells.data.sum()):
+            cells = cells.toarray()
         if not isinstance(cells, np.ndarray):
             if (self.binarize or 0.0) < 0:
                 raise ValueError(
@@ -242,9 +269,13 @@ class BernoulliPart(Part):
         with np.errstate(all="ignore"):
             q = np.nan_to_num(s.value.sum(axis=0) / s.weight.sum(axis=0), nan=0.5)
             no, yes = self.smoothing.rows(np.array([1.0 - q, q]))
-            theta = (s.value + yes) / (s.weight + no + yes)
+            ones, zeros = np.maximum(s.value + yes, 0.0), np.maximum(s.weight - s.value + no, 0.0)
+            theta = ones / (ones + zeros)  # a prior that wants less than nothing has its mode at the edge
             self.theta = np.where(np.isnan(theta), q, theta)
-            self.log_yes, self.log_no = np.log(self.theta), np.log1p(-self.theta)
+            rest = np.where(
+                np.isnan(theta), 1.0 - q, zeros / (ones + zeros)
+            )  # not 1 − θ, which loses a small one
+            self.log_yes, self.log_no = np.log(self.theta), np.log(rest)
             self.odds = np.ascontiguousarray((self.log_yes - self.log_no).T)
             losses = s.value * self.log_yes + (s.weight - s.value) * self.log_no
             prior = np.nansum(yes * self.log_yes + no * self.log_no)
@@ -300,9 +331,13 @@ class BagPart(Part):
             add = self.smoothing.rows(np.empty((1, p)))[0]
         else:  # the levels are the columns
             add = self.smoothing.rows((s.value.sum(axis=0) / max(s.value.sum(), 1e-300)).reshape(p, 1))[:, 0]
-        shares = log_shares(s.value, add)
+        shares = (
+            log_shares(s.value, add)
+            if (add >= 0).all()
+            else log_shares(np.maximum(s.value + add, 0.0), 0 * add)
+        )
         self.weights, self.length = shares.weights, s.value.sum(axis=1) / np.maximum(weight, 1e-300)
-        self.log_prior = float(np.sum(add @ self.weights)) if add.all() and np.size(weight) else 0.0
+        self.log_prior = float(np.sum(add @ self.weights)) if (add > 0).all() else 0.0
         findings.append(self.smoothing.words())
         if shares.zeros:
             findings.append(f"{shares.zeros} of {k * p} class–column pairs were never seen")
@@ -345,13 +380,15 @@ class LevelsPart(Part):
             columns = np.tile(marginal[:, None], (1, max(np.size(self.smoothing.alpha), j + 1)))
             add = self.smoothing.rows(columns)[:, j]
             with np.errstate(divide="ignore", invalid="ignore"):
-                total = table.sum(axis=1, keepdims=True) + add.sum()
-                share, never = np.log((table + add) / total), np.log(np.mean(add) / total)
+                smooth = np.maximum(table + add, 0.0)
+                total = smooth.sum(axis=1, keepdims=True)
+                share, never = np.log(smooth / total), np.log(np.mean(add) / total)
             # an unseen level is a level seen no times; without smoothing it says nothing
             self.log_never.append(np.where(np.isfinite(never), never, 0.0))
             self.log_share.append(np.where(np.isnan(share), -np.log(size), share))
-            loss -= float(np.sum(np.where(table > 0, table * self.log_share[j], 0.0)))
-            self.log_prior += float(np.sum(add * self.log_share[j])) if add.all() else 0.0
+            with np.errstate(invalid="ignore"):
+                loss -= float(np.sum(np.where(table > 0, table * self.log_share[j], 0.0)))
+                self.log_prior += float(np.sum(add * self.log_share[j])) if (add > 0).all() else 0.0
             zeros += int(np.count_nonzero(table == 0))
         findings.append(self.smoothing.words())
         if zeros:
@@ -434,7 +471,7 @@ def total_loss(f: Family, parameters: Any, weight: FloatArray, means: Any, secon
     """−Σ_k W_k (η_k·T̄_k − A(η_k)): minus the log likelihood, the base measure h(x) left out."""
     with np.errstate(all="ignore"):
         if (
-            f.name == "normal" and "variance" in parameters
+            f.name == "gaussian" and "variance" in parameters
         ):  # centred: η·T̄ − A would cancel far from the origin
             spread = second + weight * (means[0] - parameters["mean"]) ** 2
             return float(
