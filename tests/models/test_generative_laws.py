@@ -29,7 +29,7 @@ from separatrix import (
     verify,
 )
 
-few = settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+few = settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 seeds = st.integers(0, 10_000)
 
 # ---- data ----
@@ -252,6 +252,34 @@ def test_chunks_of_one_class_each_from_the_first(case):
     for k in (1, 2, 0):
         model.partial_fit(rows(X, np.flatnonzero(y == k)), y[y == k], classes=announced(model, first=k == 1))
     assert_same_model(make().fit(X, y), model, X, tolerance(case), ordered="mixed" not in case)
+
+
+@cases("LDA lsqr, priors")
+def test_a_model_that_has_met_one_class_predicts_it(case):
+    make, draw = CASES[case]
+    X, y = draw(2)
+    only = np.flatnonzero(y == 1)
+    model = make().partial_fit(rows(X, only), y[only])
+    assert model.classes_.tolist() == [1]
+    np.testing.assert_allclose(model.predict_proba(X), np.ones((len(y), 1)))
+    assert set(model.predict(X)) == {1}
+    assert not np.isnan(model.score_samples(X)).any()
+    assert model.sample(4, y=1, random_state=0)[0].shape == (4, X.shape[1])
+
+
+@pytest.mark.xfail(strict=True, reason="n_components is checked against the classes met so far")
+def test_directions_for_a_class_that_comes_later():
+    X, y = continuous(2)
+    model = (
+        LinearDiscriminantAnalysis(n_components=2)
+        .partial_fit(X[y < 2], y[y < 2])
+        .partial_fit(X[y == 2], y[y == 2])
+    )
+    np.testing.assert_allclose(
+        np.abs(model.transform(X)),
+        np.abs(LinearDiscriminantAnalysis(n_components=2).fit(X, y).transform(X)),
+        atol=1e-9,
+    )
 
 
 @every

@@ -38,6 +38,7 @@ from separatrix.data.door import (
     refuse_infinite,
     refuse_not_finite,
 )
+from separatrix.data.moments import class_power_sums
 from separatrix.data.rows import Block
 from separatrix.models.generative import Facts, Generative, Parts
 from separatrix.models.parts import (
@@ -140,17 +141,7 @@ class GaussianNB(Naive):
 
     def _block_facts(self, block: Block, k: int) -> Facts:
         """Plain sums over the block where they keep their digits; else centred, tile by tile."""
-        count, first, second = np.zeros(k), np.zeros((k, block.X.shape[1])), np.zeros((k, block.X.shape[1]))
-        buffer: FloatArray | None = None
-        with np.errstate(all="ignore"):
-            for part in block.tiles(block.X.shape[1]):
-                weight = None if block.weight is None else block.weight[part]
-                members = Members(k, codes=block.y[part], weight=weight)
-                cells = block.X[part].astype(np.float64, copy=False)
-                buffer = np.empty_like(cells, order="C") if buffer is None else buffer
-                count += members.count
-                first += members.sum(cells)
-                second += members.sum(np.multiply(cells, cells, out=buffer[: len(cells)]))
+        count, first, second = class_power_sums(block, k)
         moments = GroupMoments.of_sums(count, first, second)
         return super()._block_facts(block, k) if moments is None else Facts(count, Parts((moments,)))
 

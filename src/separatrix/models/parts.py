@@ -22,6 +22,7 @@ from separatrix.core.grouped import GroupCounts, GroupMoments, GroupSums, Member
 from separatrix.core.numerics import FloatArray
 from separatrix.data.counts import class_sums, log_shares, scores
 from separatrix.data.door import is_positive
+from separatrix.data.moments import worth_compiling
 from separatrix.models.generative import Parts
 
 NEAR = 30.0  # distance of class means from the origin, in units of spread, up to which squares of x keep their digits
@@ -207,6 +208,14 @@ class NormalPart(Part):
         if self.far:
             return self._add_class_by_class(cells, out)
         z = cells if self.centre is None else np.subtract(cells, self.centre, dtype=np.float64)
+        if worth_compiling(z):
+            from separatrix.data.dense import quadratic_scores
+
+            found = np.zeros(out.shape)
+            quadratic_scores(z, self.square, self.slope, self.constant.sum(axis=1), found)
+            if not np.isnan(found.sum()):
+                out += found
+                return
         linear, squares = np.dot(z, self.slope.T), np.multiply(z, z, dtype=np.float64)
         if np.isnan(linear.sum()):
             missing = np.isnan(z)
