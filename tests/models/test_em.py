@@ -278,7 +278,6 @@ def test_every_way_to_leave_a_label_out(name):
     assert f"{int((np.arange(len(y)) % 3 == 1).sum())} rows without a label" in str(model.verdict_)
 
 
-@pytest.mark.xfail(strict=True, reason="booleans beside None are read as the integers 0 and 1")
 def test_booleans_left_out_stay_booleans():
     X, y = continuous()
     labels = [None if i % 4 == 0 else bool(v) for i, v in enumerate(y)]

@@ -267,7 +267,6 @@ def test_a_model_that_has_met_one_class_predicts_it(case):
     assert model.sample(4, y=1, random_state=0)[0].shape == (4, X.shape[1])
 
 
-@pytest.mark.xfail(strict=True, reason="n_components is checked against the classes met so far")
 def test_directions_for_a_class_that_comes_later():
     X, y = continuous(2)
     model = (

@@ -239,10 +239,6 @@ def test_qda_both_solvers_are_the_same_model_with_any_regularisation():
         np.testing.assert_array_equal(same.predict_proba(X), model.predict_proba(X))
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="directions without spread within classes are raised to tol²; scikit-learn leaves them out",
-)
 @pytest.mark.parametrize("rows", [30, 55])
 def test_lda_of_a_table_wider_than_long_is_scikit_learns(rows):
     """Fewer rows than columns: what no class varies in decides nothing, or chance decides everything."""

@@ -110,7 +110,10 @@ def refuse_infinite(estimator: Any, X: Any, start: int = 0) -> None:
         return
     wrong = np.isinf(X if isinstance(X, np.ndarray) else X.toarray())
     if wrong.any():
-        raise ValueError(_nonfinite_message(estimator, X, ~wrong, start))
+        text = _nonfinite_message(estimator, X, ~wrong, start).split(". ")[0]
+        raise ValueError(
+            f"{text}. A missing cell (NaN) would be left out; an infinite one means nothing here"
+        )
 
 
 def refuse_not_finite(estimator: Any, cells: np.ndarray, start: int = 0) -> None:
@@ -187,7 +190,11 @@ def read_some_labels(y: Any, n: int | None, known: Any = None) -> tuple[np.ndarr
     if n is not None and len(labels) != n:
         read_labels(labels, n)
     present = labels[~absent]
-    if labels.dtype.kind == "O" and len(present) and all(isinstance(v, (int, np.integer)) for v in present):
+    if (
+        labels.dtype.kind == "O"
+        and len(present)
+        and all(isinstance(v, (int, np.integer)) and not isinstance(v, bool) for v in present)
+    ):
         present = present.astype(np.int64)
     classes, found = read_labels(present, None)
     codes = np.full(len(labels), -1, dtype=np.intp)

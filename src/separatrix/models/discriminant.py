@@ -107,7 +107,7 @@ class LinearDiscriminantAnalysis(
         self.covariance_ = self._estimates[0]
         k, p = self.means_.shape
         limit = min(k - 1, p)
-        if self.n_components is not None and self.n_components > limit:
+        if self.n_components is not None and self.n_components > limit and self._whole:
             raise ValueError(
                 f"n_components cannot be larger than min(n_features, n_classes - 1): it is {self.n_components}, "
                 f"and {limit} is the most"
@@ -119,7 +119,7 @@ class LinearDiscriminantAnalysis(
             np.sqrt(weight)[:, None] * ((self.means_[live] - self.xbar_) @ T), full_matrices=False
         )
         keep = s > self.tol * s[0] if len(s) else np.zeros(0, dtype=bool)
-        self._n_features_out = limit if self.n_components is None else self.n_components
+        self._n_features_out = limit if self.n_components is None else min(self.n_components, limit)
         with np.errstate(invalid="ignore"):
             self.explained_variance_ratio_ = (s**2 / np.sum(s**2))[: self._n_features_out]
         self.scalings_ = T @ vt.T[:, keep]

@@ -7,7 +7,8 @@
     some classes share   linear between those, quadratic to the others         (the three-class figure of [PC])
 
 A covariance is used through T with TᵀΣT = I, from its eigenvectors in columns of unit spread. An eigenvalue
-below tol² is no spread to divide by: it is raised to tol² and the verdict names the columns that take part.
+below tol² is no spread to divide by: it is left out where Σ is shared by all classes, raised to tol² where it is
+not, and the verdict names the columns that take part.
 Missing cells: a row counts by the marginal density of what is there; fitting is then EM over the cells, which
 has no closed form. Cost O(np²) for a fit and for QDA's prediction, O(npK) for LDA's.
 """
@@ -43,8 +44,14 @@ class Whitened:
     residual: float
 
     @classmethod
-    def of(cls, sigma: FloatArray, scale: FloatArray, basis: FloatArray, tol: float) -> Whitened:
-        """Within the span of ``basis`` (p, r), directions of columns divided by their total spread ``scale``."""
+    def of(
+        cls, sigma: FloatArray, scale: FloatArray, basis: FloatArray, tol: float, shared: bool
+    ) -> Whitened:
+        """Within the span of ``basis`` (p, r), directions of columns divided by their total spread ``scale``.
+
+        Directions below tol² are left out where all classes share Σ, as scikit-learn does (with fewer rows than
+        columns they are accidents of the sample), and raised to tol² where densities of classes are compared.
+        """
         unit = basis.T @ (sigma / np.outer(scale, scale)) @ basis
         within = np.sqrt(np.maximum(np.diag(unit), 0.0))
         within = np.where(within > tol, within, 1.0)
@@ -57,7 +64,9 @@ class Whitened:
         whole = basis.shape[1] == len(sigma)
         outside = np.zeros_like(sigma) if whole else np.eye(len(sigma)) - basis @ basis.T
         full = sigma if whole and not below.any() else back @ back.T + outside * np.outer(scale, scale)
-        residual = float(np.max(np.abs(root.T @ full @ root - np.eye(len(values))), initial=0.0))
+        residual = float(np.max(np.abs(root.T @ full @ root - np.eye(root.shape[1])), initial=0.0))
+        if shared:
+            root, raised = root[:, ~below], raised[~below]
         log_det = float(np.sum(np.log(raised)) + 2 * np.sum(np.log(within)) + 2 * np.sum(np.log(scale)))
         return cls(root, log_det, full, thin, int((~below).sum()), 0.0 if below.any() else residual)
 
@@ -213,7 +222,9 @@ class Gaussian(Generative):
         self.priors_ = self.class_prior_
         self._estimates = self._covariances(facts, getattr(self, "_fourth", None))
         scale, basis = self._common(s, self._estimates, findings)
-        whitened = [Whitened.of(sigma, scale, basis, self.tol) for sigma in self._estimates]
+        shared = len(self._estimates) == 1
+        whitened = [Whitened.of(sigma, scale, basis, self.tol, shared) for sigma in self._estimates]
+        self._directions = whitened[0].root.shape[1]
         self._whiten, self._log_det = [w.root for w in whitened], [w.log_det for w in whitened]
         self._sigma = [w.sigma for w in whitened]
         self._say(whitened, s, findings)
@@ -224,7 +235,7 @@ class Gaussian(Generative):
             for g, m in enumerate(s.scatter)
         ]
         weight = [s.weight.sum()] if one else [s.weight[s.group == g].sum() for g in range(len(whitened))]
-        constant = LOG_2PI * basis.shape[1]
+        constant = LOG_2PI * self._directions
         loss = 0.5 * (
             sum(explained) + sum(w * (d + constant) for w, d in zip(weight, self._log_det, strict=True))
         )
@@ -248,22 +259,24 @@ class Gaussian(Generative):
         scale, live = np.where(still, 1.0, spread), np.flatnonzero(~self._flat)
         if self._flat.any():
             findings.append(f"{self._columns(self._flat)} constant: says nothing")
+        basis = np.zeros((p, len(live)))
+        basis[live] = np.eye(len(live))
+        if len(estimates) == 1:
+            return scale, basis
         values, vectors = np.linalg.eigh((total / np.outer(scale, scale))[np.ix_(live, live)])
         null = values < 1e-3 * self.tol**2
         for sigma in estimates if null.any() else []:
             unit = (sigma / np.outer(scale, scale))[np.ix_(live, live)]
             null &= np.einsum("ij,ij->j", vectors, unit @ vectors) < self.tol**2
-        inside = np.eye(len(live)) if not null.any() else vectors[:, ~null]
-        basis = np.zeros((p, inside.shape[1]))
-        basis[live] = inside
         if null.any():
+            basis = np.zeros((p, int((~null).sum())))
+            basis[live] = vectors[:, ~null]
             part = np.zeros(p, dtype=bool)
             part[live] = (np.abs(vectors[:, null]) > 1e-2).any(axis=1)
             findings.append(
-                f"singular covariance of all classes in {self._columns(part)} (rank {int((~null).sum())} of "
+                f"singular covariance of all classes in {self._columns(part)} (rank {basis.shape[1]} of "
                 f"{len(live)}): directions in which nothing varies are left out"
             )
-        self._directions = inside.shape[1]
         return scale, basis
 
     def _say(self, whitened: list[Whitened], s: GroupScatter, findings: list[str]) -> None:
@@ -277,9 +290,10 @@ class Gaussian(Generative):
         if singular:
             more = f"; and {len(singular) - 2} more" if len(singular) > 2 else ""
             way_out = "; shrinkage would bound them" if self.shrinkage is None else ""
+            done = "left out" if len(whitened) == 1 else "raised to it"
             findings.append(
-                f"singular covariance of {'; of '.join(singular[:2])}{more}: eigenvalues below tol² were raised to "
-                f"it{way_out}"
+                f"singular covariance of {'; of '.join(singular[:2])}{more}: eigenvalues below tol² were "
+                f"{done}{way_out}"
             )
         few = self.classes_[(s.weight > 0) & (s.weight < s.mean.shape[1] + 1)].tolist()
         if len(whitened) > 1 and few:

@@ -167,6 +167,7 @@ class Generative(Classifier):
     def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, *, reset: bool, whole: bool) -> Self:
         """Read rows, take their facts, solve; ``reset``: forget what was known; ``whole``: these are all the rows."""
         began = time.perf_counter()
+        self._whole = whole
         table = self._read(X, reset=reset)
         rows = rows_of(self, table, missing=True)
         known = None if reset else self.classes_
