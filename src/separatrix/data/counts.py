@@ -41,9 +41,10 @@ def class_sums(X: Any, members: Members) -> FloatArray:
 
 @dataclass(frozen=True)
 class LogShares:
-    """log θ laid out (p, K) for products; −Σ N log θ; how many counts are zero; max_k |Σ_j θ_kj − 1|."""
+    """log θ laid out (p, K) for products; N_k; −Σ N log θ; how many counts are zero; max_k |Σ_j θ_kj − 1|."""
 
     weights: FloatArray
+    totals: FloatArray
     loss: float
     zeros: int
     residual: float
@@ -53,7 +54,8 @@ def log_shares(counts: FloatArray, add: FloatArray) -> LogShares:
     """log (N_kj + a_j) − log Σ_j (N_kj + a_j) of counts (K, p), by tiles of columns; no rows: a share of 1/p."""
     k, p = counts.shape
     weights = np.empty((p, k))
-    totals = counts.sum(axis=1) + np.broadcast_to(add, (p,)).sum()
+    counted = counts.sum(axis=1)
+    totals = counted + np.broadcast_to(add, (p,)).sum()
     with np.errstate(divide="ignore"):
         log_total = np.where(totals > 0, np.log(totals), 0.0)[:, None]
     starts = range(0, p, COLUMNS)
@@ -79,7 +81,7 @@ def log_shares(counts: FloatArray, add: FloatArray) -> LogShares:
     loss, zeros, sums = (sum(column) for column in zip(*found, strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
         off = np.where(totals > 0, np.abs(sums / totals - 1.0), 0.0)
-    return LogShares(weights, float(loss), int(zeros), float(np.max(off)))
+    return LogShares(weights, counted, float(loss), int(zeros), float(np.max(off)))
 
 
 def scores(X: Any, weights: FloatArray) -> FloatArray:

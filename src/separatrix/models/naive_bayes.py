@@ -34,7 +34,7 @@ from separatrix.data.door import (
     column_name,
     is_dask,
     is_positive,
-    read_for_prediction,
+    read_table,
     refuse_infinite,
     refuse_not_finite,
 )
@@ -266,14 +266,14 @@ class MultinomialNB(Counted):
 
     def _refuse_cells(self, cells: Any, start: int) -> None:
         data = cells if isinstance(cells, np.ndarray) else cells.data
-        if data.size and not (data.min() >= 0 and np.isfinite(data.sum())):
+        if data.size and not (data.min() >= 0 and data.max() < np.inf):
             dense = cells if isinstance(cells, np.ndarray) else cells.toarray()
             refuse_not_finite(self, dense, start)
             wanted = "a count: Negative values in data passed to MultinomialNB"
             self._refuse_where(~(dense >= 0), dense, start, wanted)
 
     def _read_for_prediction(self, X: Any) -> Any:
-        cells = read_for_prediction(self, X)
+        cells = read_table(self, X, reset=False)  # cells are checked below
         if not is_dask(cells):
             self._refuse_cells(cells, 0)
         return cells

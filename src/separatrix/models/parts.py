@@ -345,12 +345,16 @@ class BagPart(Part):
             if (add >= 0).all()
             else log_shares(np.maximum(s.value + add, 0.0), 0 * add)
         )
-        self.weights, self.length = shares.weights, s.value.sum(axis=1) / np.maximum(weight, 1e-300)
-        self.log_prior = float(np.sum(add @ self.weights)) if (add > 0).all() else 0.0
+        self.weights, self.add = shares.weights, add
+        self.length = shares.totals / np.maximum(weight, 1e-300)
         findings.append(self.smoothing.words())
         if shares.zeros:
             findings.append(f"{shares.zeros} of {k * p} class–column pairs were never seen")
         return shares.residual, shares.loss
+
+    @property
+    def log_prior(self) -> float:  # type: ignore[override]
+        return float(np.sum(self.add @ self.weights)) if (self.add > 0).all() else 0.0
 
     def add_log_density(self, cells: Any, out: FloatArray) -> None:
         if not isinstance(cells, np.ndarray):
