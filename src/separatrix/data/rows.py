@@ -151,7 +151,7 @@ def over_rows(function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
     """function(X) computed by tiles on the engine's threads; each row of the answer belongs to a row of X."""
     n, p = X.shape
     dense = isinstance(X, np.ndarray)
-    width = p if dense else max(1, X.nnz // max(n, 1))
+    width = p if dense else 2 * max(1, X.nnz // max(n, 1))
     size = max(64, TILE_BYTES // (8 * max(width, 1)))
     if n <= 2 * size:
         return function(X)
@@ -162,14 +162,13 @@ def over_rows(function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
         return function(X[a:b] if dense else _csr_slice(X, a, b))
 
     with one_blas_thread():
-        first = part(0)
-        out = np.empty((n, *first.shape[1:]), dtype=first.dtype)
-        out[: len(first)] = first
+        shape = function(X[:1] if dense else _csr_slice(X, 0, 1))  # what an answer looks like
+        out = np.empty((n, *shape.shape[1:]), dtype=shape.dtype)
 
         def work(a: int) -> None:
             out[a : a + size] = part(a)
 
-        each_in_threads(work, starts[1:])
+        each_in_threads(work, starts)
     return out
 
 

@@ -273,9 +273,10 @@ class MultinomialNB(Counted):
             self._refuse_where(~(dense >= 0), dense, start, wanted)
 
     def _read_for_prediction(self, X: Any) -> Any:
-        cells = read_table(self, X, reset=False)  # cells are checked below
-        if not is_dask(cells):
-            self._refuse_cells(cells, 0)
+        cells = read_table(self, X, reset=False)
+        data = cells if isinstance(cells, np.ndarray) else getattr(cells, "data", None)
+        if isinstance(data, np.ndarray) and data.size and not data.min() >= 0:
+            self._refuse_cells(cells, 0)  # an infinite cell shows in its tile's densities
         return cells
 
     def _publish(self) -> None:
