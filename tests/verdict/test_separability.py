@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from separatrix import separability
 from separatrix.verdict import separability as module
+from separatrix.verdict.facial import Undecided
 from tests.verdict.reference import assert_sound, kind_by_linear_programs, tiny_tables
 
 many = settings(max_examples=150, deadline=None)
@@ -420,10 +421,16 @@ def test_units_and_origins_do_not_matter(table, powers, origins):
     X, y = table
     p = X.shape[1]
     unit, origin = 10.0 ** np.array(powers[:p]), np.array(origins[:p])
-    found = separability((X + origin) * unit, y)  # integers up to 1e8 are stored exactly before the unit
+    try:
+        found = separability((X + origin) * unit, y)  # integers up to 1e8 are stored exactly before the unit
+    except Undecided:  # the unit rounds cells far from zero: then it is said, and no answer is given
+        assert max(map(abs, origins[:p])) >= 1e4
+        return
     same = separability(X, y)
     assert found.kind == same.kind
-    assert found.columns == same.columns or found.kind == "complete"
+    assert (
+        len(found.columns) == len(same.columns) or found.kind == "complete"
+    )  # of equal columns either may be named
     assert found.check((X + origin) * unit, y)
 
 

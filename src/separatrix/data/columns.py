@@ -240,7 +240,8 @@ def _object_cells(name: str | int, cells: list[Any]) -> _Cells:
     boolean = types <= BOOLEANS and all(type(v) in BOOLEANS or _is_missing(v) for v in cells)
     number = {v: float(v) for v in distinct}
     values = np.fromiter(map(number.get, cells, repeat(np.nan)), np.float64, len(cells))
-    whole = all(issubclass(t, (int, np.integer)) for t in types)
+    # 1 and 1.0 are one key too: whether all are whole, again only the cells know
+    whole = all(isinstance(v, (int, np.integer)) or _is_missing(v) for v in cells)
     return _Cells(name, "boolean" if boolean else "whole" if whole else "number", values)
 
 

@@ -11,6 +11,7 @@ Cost O(np²) for a fit, one sweep.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from separatrix.models.gaussian import Gaussian, shrunk
 from separatrix.models.generative import Facts, Generative
 
 
+@dataclass(eq=False, repr=False)
 class LinearDiscriminantAnalysis(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaussian, LinearClassifier
 ):
@@ -54,27 +56,15 @@ class LinearDiscriminantAnalysis(
     (0.98, (150, 2))
     """
 
-    def __init__(
-        self,
-        solver: str = "svd",
-        shrinkage: Any = None,
-        priors: Any = None,
-        n_components: int | None = None,
-        store_covariance: bool = False,
-        tol: float = 1e-4,
-        covariance_estimator: Any = None,
-        em_tol: float = 1e-6,
-        em_max_iter: int = 500,
-    ):
-        self.solver = solver
-        self.shrinkage = shrinkage
-        self.priors = priors
-        self.n_components = n_components
-        self.store_covariance = store_covariance
-        self.tol = tol
-        self.covariance_estimator = covariance_estimator
-        self.em_tol = em_tol
-        self.em_max_iter = em_max_iter
+    solver: str = "svd"
+    shrinkage: Any = None
+    priors: Any = None
+    n_components: int | None = None
+    store_covariance: bool = False
+    tol: float = 1e-4
+    covariance_estimator: Any = None
+    em_tol: float = 1e-6
+    em_max_iter: int = 500
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -142,6 +132,7 @@ class LinearDiscriminantAnalysis(
         return tags
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class QuadraticDiscriminantAnalysis(Gaussian):
     """log p(x, k) = −½ (x − μ_k)ᵀΣ_k⁻¹(x − μ_k) − ½ log |2πΣ_k| + log π_k  ([6867] 3.1.1, [PC], G2).
 
@@ -155,28 +146,15 @@ class QuadraticDiscriminantAnalysis(Gaussian):
     0.98
     """
 
-    def __init__(
-        self,
-        *,
-        solver: str = "svd",
-        shrinkage: Any = None,
-        priors: Any = None,
-        reg_param: float = 0.0,
-        store_covariance: bool = False,
-        tol: float = 1e-4,
-        covariance_estimator: Any = None,
-        em_tol: float = 1e-6,
-        em_max_iter: int = 500,
-    ):
-        self.solver = solver
-        self.shrinkage = shrinkage
-        self.priors = priors
-        self.reg_param = reg_param
-        self.store_covariance = store_covariance
-        self.tol = tol
-        self.covariance_estimator = covariance_estimator
-        self.em_tol = em_tol
-        self.em_max_iter = em_max_iter
+    solver: str = "svd"
+    shrinkage: Any = None
+    priors: Any = None
+    reg_param: float = 0.0
+    store_covariance: bool = False
+    tol: float = 1e-4
+    covariance_estimator: Any = None
+    em_tol: float = 1e-6
+    em_max_iter: int = 500
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -201,6 +179,7 @@ class QuadraticDiscriminantAnalysis(Gaussian):
         self.covariance_ = self._estimates
 
 
+@dataclass(eq=False, repr=False)
 class GaussianDiscriminant(Gaussian):
     """p(x | k) = N(x; μ_k, Σ) by maximum likelihood, Σ shared as told ([6867] 3.1.1, [PC], G3).
 
@@ -222,22 +201,13 @@ class GaussianDiscriminant(Gaussian):
     [0.25, 0.25, 4.0]
     """
 
-    def __init__(
-        self,
-        covariance: Any = "shared",
-        *,
-        priors: Any = None,
-        shrinkage: Any = None,
-        tol: float = 1e-4,
-        em_tol: float = 1e-6,
-        em_max_iter: int = 500,
-    ):
-        self.covariance = covariance
-        self.priors = priors
-        self.shrinkage = shrinkage
-        self.tol = tol
-        self.em_tol = em_tol
-        self.em_max_iter = em_max_iter
+    covariance: Any = "shared"
+    _: KW_ONLY
+    priors: Any = None
+    shrinkage: Any = None
+    tol: float = 1e-4
+    em_tol: float = 1e-6
+    em_max_iter: int = 500
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -12,6 +12,7 @@ For a family of its own in every column see NaiveBayes.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from separatrix.models.generative import Facts, Generative
 from separatrix.models.parts import family_facts, total_loss
 
 
+@dataclass(eq=False, repr=False)
 class GenerativeClassifier(Generative):
     """p(x | k) = h(x) exp(η_k·T(x) − A(η_k)), any exponential family; a(x) is linear in T(x) ([6867] 3.1.3, G9).
 
@@ -53,20 +55,12 @@ class GenerativeClassifier(Generative):
     True
     """
 
-    def __init__(
-        self,
-        family: Any = "gaussian",
-        *,
-        shared_scale: bool = False,
-        priors: Any = None,
-        em_tol: float = 1e-6,
-        em_max_iter: int = 500,
-    ):
-        self.family = family
-        self.shared_scale = shared_scale
-        self.priors = priors
-        self.em_tol = em_tol
-        self.em_max_iter = em_max_iter
+    family: Any = "gaussian"
+    _: KW_ONLY
+    shared_scale: bool = False
+    priors: Any = None
+    em_tol: float = 1e-6
+    em_max_iter: int = 500
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -562,6 +562,8 @@ class NaiveBayes(Naive):
 def _by_support(column: FloatArray, kind: str) -> str:
     """The family of a numeric column, from its type and values."""
     seen = column[~np.isnan(column)]
+    if kind == "number" and 0 < len(seen) < len(column) and (seen == np.floor(seen)).all():
+        kind = "whole"  # pandas stores whole numbers beside an empty cell as fractions
     if kind == "boolean" or (len(seen) and np.isin(seen, (0.0, 1.0)).all()):
         return "bernoulli"
     if len(seen) and kind == "whole" and seen.min() >= 0 and seen.var() <= OVERDISPERSED * seen.mean():
