@@ -27,13 +27,13 @@ def class_sums(X: Any, members: Members) -> FloatArray:
         return np.ascontiguousarray((X.T @ members.matrix).T)
     from separatrix.data.sparse import add_rows
 
-    out = np.zeros((members.k, X.shape[1]))
+    out, ones = np.zeros((members.k, X.shape[1])), np.empty(0)
     groups = members.classes()
     data = X.data if X.data.dtype.kind == "f" else X.data.astype(np.float64)
 
     def work(group: Any) -> None:
         k, rows, weight = group
-        add_rows(data, X.indices, X.indptr, rows, weight, out[k])
+        add_rows(data, X.indices, X.indptr, rows, weight if members.weight is not None else ones, out[k])
 
     each_in_threads(work, groups)
     return out
@@ -41,13 +41,12 @@ def class_sums(X: Any, members: Members) -> FloatArray:
 
 @dataclass(frozen=True)
 class LogShares:
-    """log θ laid out (p, K) for products; N_k; −Σ N log θ; how many counts are zero; max_k |Σ_j θ_kj − 1|."""
+    """log θ laid out (p, K) for products; N_k; −Σ N log θ; how many counts are zero."""
 
     weights: FloatArray
     totals: FloatArray
     loss: float
     zeros: int
-    residual: float
 
 
 def log_shares(counts: FloatArray, add: FloatArray) -> LogShares:
@@ -59,13 +58,12 @@ def log_shares(counts: FloatArray, add: FloatArray) -> LogShares:
     with np.errstate(divide="ignore"):
         log_total = np.where(totals > 0, np.log(totals), 0.0)[:, None]
     starts = range(0, p, COLUMNS)
-    found: list[tuple[float, int, FloatArray]] = [(0.0, 0, totals)] * len(starts)
+    found: list[tuple[float, int]] = [(0.0, 0)] * len(starts)
 
     def work(a: int) -> None:
         part = slice(a, min(a + COLUMNS, p))
         tile = counts[:, part]
         share = tile + add[part]
-        sums = share.sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             np.log(share, out=share)
         share -= log_total
@@ -75,13 +73,11 @@ def log_shares(counts: FloatArray, add: FloatArray) -> LogShares:
         if not totals.all():
             share[totals == 0] = -np.log(p)
         weights[part] = share.T
-        found[a // COLUMNS] = (loss, int(np.count_nonzero(empty)), sums)
+        found[a // COLUMNS] = (loss, int(np.count_nonzero(empty)))
 
     each_in_threads(work, starts)
-    loss, zeros, sums = (sum(column) for column in zip(*found, strict=True))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        off = np.where(totals > 0, np.abs(sums / totals - 1.0), 0.0)
-    return LogShares(weights, counted, float(loss), int(zeros), float(np.max(off)))
+    loss, zeros = (sum(column) for column in zip(*found, strict=True))
+    return LogShares(weights, counted, float(loss), int(zeros))
 
 
 def scores(X: Any, weights: FloatArray) -> FloatArray:

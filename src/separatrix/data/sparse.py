@@ -66,7 +66,13 @@ def back_k(data, indices, indptr, slope, out):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def add_rows(data, indices, indptr, rows, weight, out):  # type: ignore[no-untyped-def]
-    """out_j += Σ_i w_i x_ij over the given rows."""
+    """out_j += Σ_i w_i x_ij over the given rows; ``weight`` may be empty (all one)."""
+    if weight.shape[0] == 0:
+        for at_row in range(rows.shape[0]):
+            i = rows[at_row]
+            for at in range(indptr[i], indptr[i + 1]):
+                out[np.uint64(indices[at])] += data[at]
+        return
     for at_row in range(rows.shape[0]):
         i, w = rows[at_row], weight[at_row]
         for at in range(indptr[i], indptr[i + 1]):

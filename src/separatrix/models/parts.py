@@ -350,7 +350,10 @@ class BagPart(Part):
         findings.append(self.smoothing.words())
         if shares.zeros:
             findings.append(f"{shares.zeros} of {k * p} class–column pairs were never seen")
-        return shares.residual, shares.loss
+        looked_at = (
+            self.weights if self.weights.size < 1 << 17 else self.weights[:, :1]
+        )  # a vocabulary: one class
+        return float(np.max(np.abs(np.exp(looked_at).sum(axis=0) - 1.0))), shares.loss
 
     @property
     def log_prior(self) -> float:  # type: ignore[override]
