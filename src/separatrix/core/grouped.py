@@ -25,6 +25,9 @@ from .numerics import FloatArray as Array
 from .statistic import Statistic, remaining, two_sum
 
 FEW_CLASSES = 32  # up to which a product with an indicator matrix beats sorting the rows by class
+CENTRED = (
+    0.2  # share of the sum of squares that is scatter, above which plain products lose no digit worth keeping
+)
 NEAR_ORIGIN = 1e-3  # scatter over sum of squares above which plain sums keep twelve digits of it
 
 
@@ -255,6 +258,18 @@ class GroupScatter(Statistic):
             one = Members(k, codes=np.full(len(X), c), weight=members.matrix[:, c])
             total = total + cls.of_tiles([(X, one)], group, p)
         return total
+
+    @classmethod
+    def of_plain_sums(cls, count: Array, sums: Array, products: Array) -> Self | None:
+        """One group from Σ x by class and Σ x xᵀ, unless columns lie so far off that subtracting costs digits."""
+        with np.errstate(all="ignore"):
+            mean = np.where(count[:, None] > 0, sums / count[:, None], 0.0)
+            scatter = products - (mean.T * count) @ mean
+            near = np.diag(scatter) > CENTRED * np.diag(products)
+        if not near.all():  # NaN and infinity too
+            return None
+        group = np.zeros(len(count), dtype=np.intp)
+        return cls(count, mean, np.zeros_like(mean), scatter[None], group)
 
     @classmethod
     def of_tiles(cls, tiles: Iterable[tuple[NDArray[Any], Members]], group: NDArray[np.intp], p: int) -> Self:

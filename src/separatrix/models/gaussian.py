@@ -110,6 +110,15 @@ class Gaussian(Generative):
                 yield block.X[part], members
 
         group = self._groups(self._classes_at_hand)
+        if (
+            block.weight is None
+            and not group.any()
+            and block.X.dtype == np.float64
+            and block.n > block.X.shape[1]
+        ):
+            near = _plain_scatter(block, k)
+            if near is not None:
+                return Facts(near.weight, near)
         scatter = GroupScatter.of_tiles(tiles(), group, block.X.shape[1])
         if np.isfinite(scatter.mean).all():
             return Facts(count, scatter)
@@ -408,6 +417,24 @@ def _some(members: Members, rows: np.ndarray) -> Members:
         return Members(members.k, weight=weight, soft=members.soft[rows])
     assert members.codes is not None
     return Members(members.k, codes=members.codes[rows], weight=weight)
+
+
+def _plain_scatter(block: Block, k: int) -> GroupScatter | None:
+    """The scatter of a block from products of its cells as they are, where they lie near the origin: no copy."""
+    p = block.X.shape[1]
+    count, sums, products = np.zeros(k), np.zeros((k, p)), np.zeros((p, p))
+    with np.errstate(all="ignore"):
+        for i, part in enumerate(block.tiles(p)):
+            cells, codes = block.X[part], block.y[part]
+            if codes.min(initial=0) < 0:
+                return None
+            members = Members(k, codes=codes)
+            count += members.count
+            sums += members.sum(cells)
+            products += np.dot(cells.T, cells)
+            if i == 0 and GroupScatter.of_plain_sums(count, sums, products) is None:
+                return None
+    return GroupScatter.of_plain_sums(count, sums, products)
 
 
 def _incomplete(cells: np.ndarray) -> np.ndarray | None:
