@@ -18,7 +18,7 @@ _HOME = {
     "QuadraticDiscriminantAnalysis": "separatrix.models.discriminant",
     "GaussianDiscriminant": "separatrix.models.discriminant",
     "NaiveBayes": "separatrix.models.naive_bayes",
-    "GenerativeClassifier": "separatrix.models.families",
+    "GenerativeClassifier": "separatrix.models.generative_classifier",
     "Discretizer": "separatrix.data.discretise",
     "GaussianNB": "separatrix.models.naive_bayes",
     "BernoulliNB": "separatrix.models.naive_bayes",

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 FloatArray = NDArray[np.floating]
 
 EPS = float(np.finfo(np.float64).eps)
+LOG_2PI = float(np.log(2 * np.pi))
 
 
 def log1pexp(x: ArrayLike) -> FloatArray:

@@ -167,16 +167,12 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 "Discretizer sorts columns in memory and does not read Dask collections: fit on X.compute() or "
                 "on a sample of the rows, then X.map_blocks (arrays) or X.map_partitions (frames) its transform"
             )
-        X, missing = _set_missing_aside(X)
-        cells = read_table(self, X, reset=reset)
+        cells = read_table(self, X, reset=reset, missing=True)
         if not isinstance(cells, np.ndarray):
             raise TypeError(
                 "Discretizer does not read sparse matrices, whose zeros are values to be coded like any other: "
                 "use X.toarray()"
             )
-        if missing is not None:
-            cells = cells.astype(np.float64)
-            cells[missing] = np.nan
         if cells.dtype.kind == "f" and np.isinf(cells).any():
             i, j = (int(v) for v in np.argwhere(np.isinf(cells))[0])
             raise ValueError(
@@ -311,23 +307,3 @@ def _refuse_no_labels(y: Any) -> None:
             'method "mdl" requires y to be passed, but the target y is None: give one label a row, or use '
             'method "width" or "frequency"'
         )
-
-
-def _set_missing_aside(X: Any) -> tuple[Any, np.ndarray | None]:
-    """A frame with zeros in its missing cells, and where those are; the door itself takes none from a frame."""
-    if isinstance(X, (np.ndarray, list, tuple)):
-        return X, None
-    import narwhals as nw
-
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        return X, None
-    missing = [column.is_null().to_numpy() for column in frame.iter_columns()]
-    filled = [
-        nw.col(name).cast(nw.Float64).fill_null(0.0)
-        for name, gaps in zip(frame.columns, missing)
-        if gaps.any() and (frame[name].dtype.is_numeric() or isinstance(frame[name].dtype, nw.Boolean))
-    ]  # a column of another kind is left for the door to refuse by name
-    if not filled:
-        return X, None
-    return frame.with_columns(*filled).to_native(), np.column_stack(missing)

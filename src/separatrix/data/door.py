@@ -57,13 +57,10 @@ def read_table(estimator: Any, X: Any, *, reset: bool, missing: bool = False) ->
     return X
 
 
-def read_for_prediction(estimator: Any, X: Any, *, missing: bool = False) -> Any:
-    """The table of a prediction: same columns as in training, and every cell finite (or, where legal, missing)."""
-    X = read_table(estimator, X, reset=False, missing=missing)
+def read_for_prediction(estimator: Any, X: Any) -> Any:
+    """The table of a prediction: same columns as in training, and every cell finite."""
+    X = read_table(estimator, X, reset=False)
     if is_dask(X):
-        return X
-    if missing:
-        refuse_infinite(estimator, X)
         return X
     cells = X if isinstance(X, np.ndarray) else X.data
     if cells.dtype.kind == "f" and not np.isfinite(cells.sum()):
@@ -232,13 +229,16 @@ def drop_absent_classes(
 ) -> tuple[np.ndarray, np.ndarray, FloatArray]:
     """Classes that keep some weight, the codes renumbered, and each class's total weight.
 
-    Weight zero means absence, so a class whose rows all weigh nothing is not a class.
+    Weight zero means absence, so a class whose rows all weigh nothing is not a class: its rows have the code of
+    a row without a label, −1.
     """
-    totals = np.bincount(codes, weight, minlength=len(classes)).astype(float)
+    labelled = codes >= 0 if codes.min(initial=0) < 0 else slice(None)
+    some = None if weight is None else weight[labelled]
+    totals = np.bincount(codes[labelled], some, minlength=len(classes)).astype(float)
     if (totals > 0).all():
         return classes, codes, totals
     keep = totals > 0
-    renumber = np.maximum(np.cumsum(keep) - 1, 0)
+    renumber = np.append(np.where(keep, np.cumsum(keep) - 1, -1), -1)
     return classes[keep], renumber[codes], totals[keep]
 
 

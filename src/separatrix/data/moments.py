@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.core.grouped import Members
 from separatrix.core.numerics import FloatArray
 from separatrix.data.rows import Block
 
@@ -28,15 +27,13 @@ def class_power_sums(block: Block, k: int) -> tuple[FloatArray, FloatArray, Floa
     if worth_compiling(block.X):
         from separatrix.data import dense
 
-        members = Members(k, codes=block.y, weight=block.weight)
         weight = np.empty(0) if block.weight is None else block.weight
         dense.class_power_sums(block.X, block.y, weight, first, second)
-        return members.count, first, second
+        return block.members(k, slice(None)).count, first, second
     buffer: FloatArray | None = None
     with np.errstate(all="ignore"):
         for part in block.tiles(p):
-            some = None if block.weight is None else block.weight[part]
-            members = Members(k, codes=block.y[part], weight=some)
+            members = block.members(k, part)
             cells = block.X[part].astype(np.float64, copy=False)
             buffer = np.empty_like(cells, order="C") if buffer is None else buffer
             count += members.count

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.core.grouped import Members
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
 from separatrix.data.engine import current_engine, each_in_threads, one_blas_thread, sweep
 
-TILE_BYTES = (
-    1 << 21
-)  # two megabytes of float64: in cache, yet few enough that threads do not queue for the GIL
+# two megabytes of float64: in cache, yet few enough that threads do not queue for the GIL
+TILE_BYTES = 1 << 21
 BLOCK_CELLS = 1 << 20  # cells of a dense block: enough work to hide a task's cost
 SPARSE_BLOCK_CELLS = 1 << 19  # stored cells of a sparse block
 MAX_BLOCKS = 64
@@ -57,6 +57,10 @@ class Block:
             starts = (i * self.n // count for i in range(count))
         for a in starts:
             yield slice(a, min(a + size, self.n))
+
+    def members(self, k: int, part: slice) -> Members:
+        """Which of k classes the rows of a tile belong to, by their codes, and with what weight."""
+        return Members(k, codes=self.y[part], weight=None if self.weight is None else self.weight[part])
 
     def dense(self, part: slice) -> np.ndarray:
         """The cells of a tile as a dense array (a view where they already are one)."""

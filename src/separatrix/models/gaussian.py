@@ -22,14 +22,11 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.grouped import GroupMoments, GroupScatter, Members
-from separatrix.core.linear import LinearRule
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import LOG_2PI, FloatArray
 from separatrix.data.door import is_positive
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows
 from separatrix.models.generative import Facts, Generative, InfiniteCell
-
-LOG_2PI = float(np.log(2 * np.pi))
 
 
 @dataclass(frozen=True)
@@ -104,8 +101,7 @@ class Gaussian(Generative):
 
         def tiles() -> Iterator[tuple[np.ndarray, Members]]:
             for part in block.tiles(block.X.shape[1]):
-                weight = None if block.weight is None else block.weight[part]
-                members = Members(k, codes=block.y[part], weight=weight)
+                members = block.members(k, part)
                 np.add(count, members.count, out=count)
                 yield block.X[part], members
 
@@ -238,17 +234,13 @@ class Gaussian(Generative):
         self._sigma = [w.sigma for w in whitened]
         self._say(whitened, s, findings)
         self._set_forms()
-        one = len(whitened) == 1
-        explained = [
-            np.sum(whitened[0 if one else g].root * (m @ whitened[0 if one else g].root))
-            for g, m in enumerate(s.scatter)
-        ]
-        weight = [s.weight.sum()] if one else [s.weight[s.group == g].sum() for g in range(len(whitened))]
-        constant = LOG_2PI * self._directions
-        loss = 0.5 * (
-            sum(explained) + sum(w * (d + constant) for w, d in zip(weight, self._log_det, strict=True))
-        )
-        return max(w.residual for w in whitened), float(loss) / facts.weight.sum()
+        loss = 0.0
+        for g, white in enumerate(whitened):
+            scatter = s.scatter.sum(axis=0) if shared else s.scatter[g]
+            weight = float(s.weight.sum() if shared else s.weight[s.group == g].sum())
+            explained = float(np.sum(white.root * (scatter @ white.root)))
+            loss += 0.5 * (explained + weight * (white.log_det + LOG_2PI * self._directions))
+        return max(w.residual for w in whitened), loss / facts.weight.sum()
 
     def _common(
         self, s: GroupScatter, estimates: list[FloatArray], findings: list[str]
@@ -314,8 +306,7 @@ class Gaussian(Generative):
     def _set_forms(self) -> None:
         """What prediction uses, and the public names that hang on the estimates."""
         self.xbar_ = self.class_prior_ @ np.where((self.class_count_ > 0)[:, None], self.means_, 0.0)
-        for name in ("rule_", "coef_", "intercept_"):
-            self.__dict__.pop(name, None)
+        self._forget_rule()
         if len(self._whiten) > 1 and len(set(self._group.tolist())) > 1:
             return
         T = self._whiten[0]
@@ -333,8 +324,7 @@ class Gaussian(Generative):
                 + self._log_prior[1:]
                 - self._log_prior[:1]
             )
-        self.coef_, self.intercept_ = beta, gamma
-        self.rule_ = LinearRule(beta[0], float(gamma[0])) if len(beta) == 1 else LinearRule(beta, gamma)
+        self._set_rule(beta, gamma)
 
     # ---- densities ----
 
@@ -428,7 +418,7 @@ def _plain_scatter(block: Block, k: int) -> GroupScatter | None:
             cells, codes = block.X[part], block.y[part]
             if codes.min(initial=0) < 0:
                 return None
-            members = Members(k, codes=codes)
+            members = block.members(k, part)
             count += members.count
             sums += members.sum(cells)
             products += np.dot(cells.T, cells)
@@ -460,8 +450,7 @@ def _patterns(cells: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 def _column_moments(block: Block, k: int, _memo: Any) -> tuple[GroupMoments, None]:
     total = GroupMoments.zero(k, block.X.shape[1])
     for part in block.tiles(block.X.shape[1]):
-        weight = None if block.weight is None else block.weight[part]
-        total = total + GroupMoments.centred(block.X[part], Members(k, codes=block.y[part], weight=weight))
+        total = total + GroupMoments.centred(block.X[part], block.members(k, part))
     return total, None
 
 

@@ -26,10 +26,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from separatrix.core.grouped import Members
+from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray, logsumexp, softmax
 from separatrix.data.door import (
     as_labels,
     column_name,
+    drop_absent_classes,
     is_count,
     is_positive,
     read_some_labels,
@@ -98,6 +100,7 @@ class Generative(Classifier):
     _squares = True  # whether squares of cells enter the facts
     _base_counts = True  # whether the verdict's objective has the factors that no parameter enters
     _sparse = False  # whether sparse rows mean something here
+    _tolerance = 1e-8  # the verdict's tol: a formula is right to rounding
     classes_: np.ndarray
     class_prior_: FloatArray
     verdict_: Verdict
@@ -175,17 +178,15 @@ class Generative(Classifier):
             known = _union(as_labels(classes), known)
         found, codes = read_some_labels(y, rows.n, known)
         weight = read_weights(sample_weight, rows.n)
-        if (
-            weight is not None and not weight.all() and not rows.lazy
-        ):  # weight zero is absence, whatever the row holds
-            keep = weight > 0
+        if weight is not None and not weight.all() and not rows.lazy:
+            keep = weight > 0  # weight zero is absence, whatever the row holds
             rows, codes, weight = rows_of(self, table[keep]), codes[keep], weight[keep]
         unlabelled = codes < 0
         if unlabelled.any() and not whole:
             raise ValueError(
                 "partial_fit takes labelled rows: EM, for rows without a label, needs all of them at once (fit)"
             )
-        found, codes = _weighted_classes(found, codes, weight)
+        found, codes, _ = drop_absent_classes(found, codes, weight)
         if known is not None and len(found) and _words(found) != _words(np.asarray(known)):
             raise ValueError(
                 f"label {found.tolist()[0]!r} is of another type than the classes met before, {known.tolist()}: "
@@ -250,8 +251,6 @@ class Generative(Classifier):
             self._tolerance, True, sweeps, time.perf_counter() - began, "formula",
             (f"moment residual {residual:.1e}", *found, *notes),
         )  # fmt: skip
-
-    _tolerance = 1e-8
 
     def _priors(self, weight: FloatArray) -> FloatArray:
         """π_k: given, uniform, or the shares of the data."""
@@ -455,9 +454,8 @@ class Generative(Classifier):
         return table
 
     def _read_for_prediction(self, X: Any) -> Any:
-        cells = read_table(
-            self, X, reset=False, missing=True
-        )  # an infinite cell shows in its tile's densities
+        # an infinite cell shows in its tile's densities
+        cells = read_table(self, X, reset=False, missing=True)
         if not self._sparse and hasattr(cells, "tocsr"):
             self._read(X, reset=False)
         return cells
@@ -488,13 +486,11 @@ class Generative(Classifier):
         """Facts of a block of labelled (and ignored unlabelled) rows, tile by tile."""
         if block.sparse:
             self._refuse_cells(block.X, block.start)
-            members = Members(k, codes=block.y, weight=block.weight)
+            members = block.members(k, slice(None))
             return Facts(members.count, self._facts(block.X, members))
         total: Facts | None = None
         for part in block.tiles(block.X.shape[1]):
-            weight = None if block.weight is None else block.weight[part]
-            members = Members(k, codes=block.y[part], weight=weight)
-            cells = block.X[part]
+            members, cells = block.members(k, part), block.X[part]
             self._refuse_cells(cells, block.start + part.start)
             facts = Facts(members.count, self._facts(cells, members))
             total = facts if total is None else total + facts
@@ -534,6 +530,15 @@ class Generative(Classifier):
 
     def _draw(self, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
         raise NotImplementedError
+
+    def _set_rule(self, beta: FloatArray, gamma: FloatArray) -> None:
+        """Publish a linear form β_k·x + γ_k; one row for two classes, the difference."""
+        self.coef_, self.intercept_ = beta, gamma
+        self.rule_ = LinearRule(beta[0], float(gamma[0])) if len(beta) == 1 else LinearRule(beta, gamma)
+
+    def _forget_rule(self) -> None:
+        for name in ("rule_", "coef_", "intercept_"):
+            self.__dict__.pop(name, None)
 
     def _columns(self, which: np.ndarray) -> str:
         """Columns in words: the first few by name."""
@@ -614,21 +619,6 @@ def _places(classes: np.ndarray, everything: np.ndarray) -> np.ndarray:
     """Where each class stands among all of them."""
     place = {c: i for i, c in enumerate(everything.tolist())}
     return np.array([place[c] for c in classes.tolist()], dtype=np.intp)
-
-
-def _weighted_classes(
-    classes: np.ndarray, codes: np.ndarray, weight: FloatArray | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Weight zero is absence: classes that keep some weight, the codes renumbered (−1 stays)."""
-    labelled = codes >= 0
-    totals = np.bincount(
-        codes[labelled], None if weight is None else weight[labelled], minlength=len(classes)
-    )
-    keep = totals > 0
-    if keep.all():
-        return classes, codes
-    number = np.append(np.where(keep, np.cumsum(keep) - 1, -1), -1)
-    return classes[keep], number[codes]
 
 
 def _same(a: Any, b: Any) -> bool:

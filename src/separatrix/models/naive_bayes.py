@@ -27,7 +27,6 @@ import numpy as np
 
 from separatrix.core.families import Family, family
 from separatrix.core.grouped import GroupMoments, Members
-from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray
 from separatrix.data.columns import Encoding
 from separatrix.data.door import (
@@ -51,9 +50,8 @@ from separatrix.models.parts import (
     Smoothing,
 )
 
-OVERDISPERSED = (
-    3.0  # variance over mean beyond which whole numbers (years, prices, codes) are no counts of events
-)
+# variance over mean beyond which whole numbers (years, prices, codes) are no counts of events
+OVERDISPERSED = 3.0
 TIES = ("none", "class", "feature", "both")
 
 
@@ -93,8 +91,7 @@ class Naive(Generative):
         """β_k·x + γ_k, the log of p(x, k) up to what all classes share; for two classes the difference."""
         if len(beta) == 2:
             beta, gamma = beta[1:] - beta[:1], gamma[1:] - gamma[:1]
-        self.coef_, self.intercept_ = beta, gamma
-        self.rule_ = LinearRule(beta[0], float(gamma[0])) if len(beta) == 1 else LinearRule(beta, gamma)
+        self._set_rule(beta, gamma)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -149,8 +146,7 @@ class GaussianNB(Naive):
         part = self._parts[0]
         assert isinstance(part, NormalPart)
         self.theta_, self.var_, self.epsilon_ = part.mean, part.variance, part.epsilon
-        for name in ("coef_", "intercept_", "rule_"):
-            self.__dict__.pop(name, None)
+        self._forget_rule()
         if self.tie in ("class", "both"):
             beta = np.where(part.silent, 0.0, part.mean / part.variance)
             self._set_linear(beta, -0.5 * np.sum(part.mean * beta, axis=1) + self._log_prior)
@@ -179,6 +175,12 @@ class Counted(Naive):
 
     def _part(self, smoothing: Smoothing) -> Part:
         raise NotImplementedError
+
+    def _read_for_prediction(self, X: Any) -> Any:
+        cells = super()._read_for_prediction(X)
+        if not is_dask(cells):
+            self._refuse_cells(cells, 0)
+        return cells
 
     def _publish(self) -> None:
         self.class_log_prior_ = self._log_prior
@@ -221,12 +223,6 @@ class BernoulliNB(Counted):
             dense = cells if isinstance(cells, np.ndarray) else cells.toarray()
             wrong = (dense != 0) & (dense != 1) & (dense == dense)
             self._refuse_where(wrong, dense, start, "0 or 1 (binarize=None)")
-
-    def _read_for_prediction(self, X: Any) -> Any:
-        cells = super()._read_for_prediction(X)
-        if not is_dask(cells):
-            self._refuse_cells(cells, 0)
-        return cells
 
     def _publish(self) -> None:
         super()._publish()
@@ -345,12 +341,6 @@ class CategoricalNB(Counted):
                 f"min_categories has {count} numbers for {self.n_features_in_} columns: give one, or as many"
             )
         return table
-
-    def _read_for_prediction(self, X: Any) -> Any:
-        cells = super()._read_for_prediction(X)
-        if not is_dask(cells):
-            self._refuse_cells(cells, 0)
-        return cells
 
     def _publish(self) -> None:
         super()._publish()

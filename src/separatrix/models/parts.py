@@ -19,7 +19,7 @@ import numpy as np
 
 from separatrix.core.families import Family
 from separatrix.core.grouped import GroupCounts, GroupMoments, GroupSums, Members
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import LOG_2PI, FloatArray
 from separatrix.data.counts import class_sums, log_shares, scores
 from separatrix.data.door import is_positive
 from separatrix.data.moments import worth_compiling
@@ -27,7 +27,6 @@ from separatrix.models.generative import Parts
 
 NEAR = 30.0  # distance of class means from the origin, in units of spread, up to which squares of x keep their digits
 FAR_APART = 1e3  # distance of class means in units of spread beyond which squares are taken class by class
-LOG_2PI = float(np.log(2 * np.pi))
 
 
 def _numbers(a: Any, *, above: float = -np.inf, least: float = -np.inf, most: float = np.inf) -> bool:

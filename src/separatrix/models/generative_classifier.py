@@ -19,7 +19,6 @@ import numpy as np
 
 from separatrix.core.families import family
 from separatrix.core.grouped import GroupScatter, Members
-from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import refuse_infinite, refuse_not_finite
 from separatrix.models.generative import Facts, Generative
@@ -200,10 +199,9 @@ class GenerativeClassifier(Generative):
         if k == 2:
             with np.errstate(invalid="ignore"):  # a class without rows has no parameters
                 beta, gamma = beta[1:] - beta[:1], gamma[1:] - gamma[:1]
-        self.coef_, self.intercept_ = beta, gamma
-        self.__dict__.pop("rule_", None)
-        if only_x:
-            self.rule_ = LinearRule(beta[0], float(gamma[0])) if k == 2 else LinearRule(beta, gamma)
+        self._set_rule(beta, gamma)
+        if not only_x:
+            del self.rule_  # linear in T(x), which has no geometry of x
 
     def _x_part(self) -> int:
         """Which part of T(x) is x itself; −1 when none is."""
