@@ -31,6 +31,7 @@ from separatrix import (
     QuadraticDiscriminantAnalysis,
     engine,
 )
+from separatrix.core.families import Normal
 
 NAMES = ["alpha", "beta", "gamma"]
 
@@ -1012,3 +1013,20 @@ def test_every_verdict_is_a_closed_form(case):
     assert v.gap <= v.tol and v.bound <= v.objective
     assert float(re.search(r"moment residual (\S+)", v.findings[0]).group(1)) < 1e-8
     assert v.seconds > 0 and isinstance(v.objective, float)
+
+
+def test_two_families_that_say_the_same_say_it_once():
+    X = np.array([[0.0, 0.0], [1.0, 2.0], [0.0, 1.0], [1.0, 2.0]])
+    text = str(NaiveBayes({0: "bernoulli", 1: "categorical"}).fit(X, [0, 0, 1, 1]).verdict_)
+    assert text.count("smoothing: 1 virtual row") == 1
+
+
+def test_a_known_variance_in_one_column_leaves_the_smoothing_of_the_others():
+    X, y = continuous()
+    known = NaiveBayes({0: Normal(variance=2.0), 1: "gaussian", 2: "gaussian"}, var_smoothing=0.5).fit(X, y)
+    plain = NaiveBayes(["gaussian"] * 3, var_smoothing=0.5).fit(X, y)
+    for j in (1, 2):
+        np.testing.assert_allclose(
+            known.parameters_[j]["variance"], plain.parameters_[j]["variance"], rtol=1e-13
+        )
+    assert set(known.parameters_[0]) == {"mean"}

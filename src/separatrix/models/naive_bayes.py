@@ -69,6 +69,7 @@ class Naive(Generative):
             p.solve(s, facts.weight, findings, self)
             for p, s in zip(self._parts, facts.of_x.parts, strict=True)
         ]
+        findings[:] = dict.fromkeys(findings)  # two parts may say the same
         self._publish()
         return max(r for r, _ in solved), sum(loss for _, loss in solved) / facts.weight.sum()
 
@@ -472,15 +473,18 @@ class NaiveBayes(Naive):
         self.families_ = [f.name for f in chosen]
         self._given = np.array([n in given or j in given for j, n in enumerate(names)], dtype=bool)
         laplace = Smoothing(self.alpha, True, None, "dirichlet")
-        made = {
-            "categorical": lambda f: LevelsPart(laplace, 1),
-            "bernoulli": lambda f: BernoulliPart(laplace, None),
-        }
-        if not any(getattr(f, "variance", None) for f in chosen):
-            made["gaussian"] = lambda f: NormalPart("none", self.var_smoothing)
         self._parts = []
         for f in dict.fromkeys(chosen):
-            part = made.get(f.name, lambda f: FamilyPart(f, self.alpha))(f)
+            part: Part
+            match f.name:
+                case "categorical":
+                    part = LevelsPart(laplace, 1)
+                case "bernoulli":
+                    part = BernoulliPart(laplace, None)
+                case "gaussian" if getattr(f, "variance", None) is None:
+                    part = NormalPart("none", self.var_smoothing)
+                case _:
+                    part = FamilyPart(f, self.alpha)
             part.columns, part.family = np.flatnonzero([g == f for g in chosen]), f
             self._parts.append(part)
 
