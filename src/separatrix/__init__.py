@@ -14,6 +14,8 @@ __version__ = "0.1.0"
 _HOME = {
     "LogisticRegression": "separatrix.models.logistic",
     "LeastSquaresClassifier": "separatrix.models.least_squares",
+    "GeneralizedLinearModel": "separatrix.models.glm",
+    "anova": "separatrix.models.anova",
     "LinearDiscriminantAnalysis": "separatrix.models.discriminant",
     "QuadraticDiscriminantAnalysis": "separatrix.models.discriminant",
     "GaussianDiscriminant": "separatrix.models.discriminant",

@@ -18,6 +18,7 @@ Scores and targets are arrays (n,), or (n, K) and (n,) for the multinomial; cost
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -36,6 +37,7 @@ class Loss:
     target: ClassVar[TargetKind]
     smooth: ClassVar[bool] = True
     curved: ClassVar[bool] = True
+    bend: ClassVar[float] = math.nan  # c of the curvature bound (verdict/gaps.py); NaN: no such c is known
 
     def derivatives(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """(value, slope, curvature) from shared pieces, so that tails never cancel."""
@@ -72,6 +74,7 @@ class Logistic(Loss):
 
     name = "logistic"
     target = "sign"
+    bend = 1.0
 
     def derivatives(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         e, tail = self._odds(eta, y)
@@ -124,6 +127,7 @@ class Multinomial(Loss):
 
     name = "multinomial"
     target = "class"
+    bend = math.sqrt(2.0)
 
     def value_slope(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         at = np.arange(len(eta))
@@ -170,6 +174,7 @@ class Squared(Loss):
 
     name = "squared"
     target = "real"
+    bend = 0.0
 
     def derivatives(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         r = eta - y

@@ -606,6 +606,18 @@ class GlmLoss(Loss):
         return self.link.name == self.response.canonical
 
     @property
+    def convex(self) -> bool:
+        """Whether ℓ is convex in η: canonical links, 0/1 responses' usual ones, and some more by inspection."""
+        pairs = {
+            "binomial": ("probit", "cloglog", "log", "identity"),
+            "poisson": ("identity", "sqrt"),
+            "gamma": ("log",),
+            "negative_binomial": ("log",),
+            "tweedie": ("log",),
+        }
+        return self.canonical or self.link.name in pairs.get(self.response.name, ())
+
+    @property
     def range_factor(self) -> float:
         """c with |d³ℓ/dη³| ≤ c d²ℓ/dη² everywhere, the observed curvature; NaN where there is no such c.
 
@@ -620,6 +632,11 @@ class GlmLoss(Loss):
             case Tweedie(power=p), "log" if p < 2:
                 return max(2.0 - p, p - 1.0)
         return math.nan
+
+    @property
+    def bend(self) -> float:  # type: ignore[override]
+        """:attr:`range_factor` where ``derivatives`` gives the curvature it speaks of, else NaN."""
+        return self.range_factor if self.observed or self.canonical else math.nan
 
     @cached_property
     def interval(self) -> tuple[float, float]:
@@ -667,6 +684,7 @@ RESPONSES: dict[str, type[Response]] = {kind.name: kind for kind in _KINDS}
 _ALIASES = {
     "normal": "gaussian",
     "bernoulli": "binomial",
+    "exponential": "gamma",  # whose dispersion is then known, 1
     "inversegaussian": "inverse_gaussian",
     "negativebinomial": "negative_binomial",
     "nbinom": "negative_binomial",

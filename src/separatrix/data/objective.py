@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -53,7 +54,13 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Objective:
-    """F over given rows, in given coordinates; ``n_classes`` is None for one score a row."""
+    """F over given rows, in given coordinates; ``n_classes`` is None for one score a row.
+
+    ``proven`` is whether the curvature's bound (verdict/gaps.py) speaks of F: whether all of F but parabolas is the
+    loss, and its Hessian the one evaluated.
+    """
+
+    proven: ClassVar[bool] = True
 
     rows: Rows
     loss: Loss

@@ -12,6 +12,7 @@ from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.door import column_name
 from separatrix.solve.limits import centred, limit_of_the_rest
 from separatrix.solve.linear import LinearFit, Problem
+from separatrix.solve.newton import FLAT
 from separatrix.solve.outcome import Path
 from separatrix.solve.registry import SOLVERS
 from separatrix.verdict.facial import Undecided
@@ -85,6 +86,8 @@ def verdict_of(
     if problem.ridge > 0:
         gap = min(gap, value)  # no loss is negative
     status: Any = "optimal" if gap <= target else "not converged"
+    if not objective.proven and outcome.stopped_by == FLAT:
+        status = "stationary"
     if outcome.stopped_by == "interrupted":
         status = "interrupted"
     stopped = outcome.stopped_by
@@ -121,7 +124,8 @@ def no_optimum(
     findings = (
         proof.sentence(),
         f"a direction with non-negative margin on all {proof.n_rows} rows is in verdict_.direction",
-        'try a finite C: penalty="l2" bounds the weights and gives an estimate',
+        'try a finite C, penalty="firth", or BayesianLogisticRegression: each bounds the weights and gives an '
+        "estimate",
     )
     verdict = Verdict(
         type(model).__name__,
@@ -154,18 +158,24 @@ def _findings(
     findings = []
     if proof is not None:
         findings.append(proof.sentence())
+    elif not problem.kind.proven:
+        findings.append(
+            "Firth's penalty: the likelihood times Jeffreys' prior has a maximum whether the classes are "
+            "separated or "
+            "not; the score vanishes there, that no other point does better is not proven"
+        )
     elif problem.ridge == 0 and np.isfinite(fit.outcome.gap):
         findings.append(
             "separation: none — the classes overlap (proof: a maximum-likelihood estimate exists)"
         )
     if len(fit.aliased):
         findings.append(
-            f"aliased: columns {_listed(model, fit.aliased)} are linearly dependent; the weights shown are the "
+            f"aliased: columns {listed(model, fit.aliased)} are linearly dependent; the weights shown are the "
             "shortest of all that give the same probabilities"
         )
     constant = np.flatnonzero(problem.moments.constant)
     if problem.fit_intercept and len(constant):
-        findings.append(f"constant: {_listed(model, constant)}, weight 0: the intercept says the same")
+        findings.append(f"constant: {listed(model, constant)}, weight 0: the intercept says the same")
     if score_error > 1e-9:
         findings.append(
             f"precision: columns nearly cancel each other, so that scores are good to about {score_error:.0e}; "
@@ -174,6 +184,6 @@ def _findings(
     return findings
 
 
-def _listed(model: Any, columns: np.ndarray) -> str:
+def listed(model: Any, columns: np.ndarray) -> str:
     names = ", ".join(column_name(model, int(j)) for j in columns[:LISTED])
     return names + (f" and {len(columns) - LISTED} more" if len(columns) > LISTED else "")

@@ -35,6 +35,7 @@ from separatrix.data.door import (
 )
 from separatrix.data.engine import engine, one_blas_thread
 from separatrix.data.objective import Objective
+from separatrix.inference.mixin import PENALISED, Inferential
 from separatrix.models.base import LinearClassifier, minimum_cost
 from separatrix.models.likelihood import false_alarm, joined, no_optimum, separation, verdict_of
 from separatrix.solve.linear import LinearFit, Problem, minimise
@@ -43,7 +44,7 @@ from separatrix.solve.registry import Solver, refuse_lazy, resolve
 from separatrix.verdict.verdict import ConvergenceWarning, SeparationWarning
 
 
-class LogisticRegression(LinearClassifier):
+class LogisticRegression(Inferential, LinearClassifier):
     """P(y = k | x) = softmax_k(w_k·x + b_k), fitted by penalised maximum likelihood, with a verdict.
 
     min over w, b of  C Σ_i s_i ℓ(y_i, w·x_i + b) + ½‖w‖²  with the intercept unpenalised; ``C=np.inf`` is plain
@@ -52,7 +53,8 @@ class LogisticRegression(LinearClassifier):
 
     Parameters
     ----------
-    penalty : "l2" or None may be given as in older scikit-learn; None means ``C=np.inf``
+    penalty : "l2" or None may be given as in older scikit-learn; None means ``C=np.inf``. "firth" is the likelihood
+        times Jeffreys' prior |I|^½: finite under separation, less biased, no strength to choose; leave C alone then
     C : inverse strength of the penalty, positive, or ``np.inf`` for none
     l1_ratio : only 0 (an l2 penalty)
     dual : only False
@@ -79,6 +81,12 @@ class LogisticRegression(LinearClassifier):
     rule_ : the :class:`~separatrix.LinearRule` that predicts
     verdict_ : the :class:`~separatrix.Verdict`
     path_ : the :class:`~separatrix.solve.outcome.Path`, when recorded
+    covariance_, deviance_, null_deviance_, log_likelihood_, aic_, bic_ : of fits with ``C=np.inf`` or Firth's
+        penalty, computed when first asked for; for K classes against the first class
+
+    Without a penalty (or with Firth's) ``summary()``, ``covariance()``, ``confidence_intervals()``, ``test()`` and
+    ``residuals()`` answer as for a :class:`~separatrix.GeneralizedLinearModel`, from the rows of the last fit, which
+    are kept by reference. A ridge has no p-values, and says so.
 
     Notes
     -----
@@ -150,9 +158,14 @@ class LogisticRegression(LinearClassifier):
                 "seed": self._seed(),
             }
             start = start if start is not None and self._fits(start, problem) else None
-            fit = minimise(problem, solver, max_iter=self.max_iter, start=start, **options)
-            proof, undecided = separation(
-                problem, fit, getattr(self, "feature_names_in_", None), tuple(self.classes_.tolist())
+            firth = self.penalty == "firth"
+            fit = minimise(problem, solver, max_iter=self.max_iter, start=start, exists=firth, **options)
+            proof, undecided = (
+                (None, "")
+                if firth
+                else separation(
+                    problem, fit, getattr(self, "feature_names_in_", None), tuple(self.classes_.tolist())
+                )
             )
             if false_alarm(fit, proof) and fit.outcome.iterations < self.max_iter:
                 left = self.max_iter - fit.outcome.iterations
@@ -166,6 +179,7 @@ class LogisticRegression(LinearClassifier):
             else:
                 verdict, self.rule_, self.coef_, self.intercept_ = no_optimum(self, problem, fit, proof)
             self.verdict_ = replace(verdict, seconds=time.perf_counter() - began)
+            self._keep_likelihood(problem, fit, sample_weight)
         self.n_iter_ = np.array([fit.outcome.iterations], dtype=np.int32)
         self.solver_ = fit.solver
         self.__dict__.pop("path_", None)
@@ -229,10 +243,12 @@ class LogisticRegression(LinearClassifier):
 
     def _check_parameters(self) -> Solver | None:
         """Refuse, before data is read, what cannot be meant."""
-        if self.penalty not in ("deprecated", "l2", None):
+        if self.penalty not in ("deprecated", "l2", None, "firth"):
             raise ValueError(
-                f'penalty {self.penalty!r} is not offered: use "l2" with C, or C=np.inf for none'
+                f'penalty {self.penalty!r} is not offered: use "l2" with C, C=np.inf for none, or "firth"'
             )
+        if self.penalty == "firth":
+            self._check_firth()
         if not is_positive(self.C):
             raise ValueError(f"C must be a positive number (np.inf for no penalty), got {self.C!r}")
         if self.l1_ratio not in (0, None):
@@ -267,6 +283,14 @@ class LogisticRegression(LinearClassifier):
                 raise ValueError(f"solver_options[{name!r}] must be positive, got {value!r}")
         return solver
 
+    def _check_firth(self) -> None:
+        if self.C not in (1.0, np.inf):
+            raise ValueError(
+                f'C={self.C!r} has no meaning with penalty="firth", which has no strength: leave C out'
+            )
+        if self.solver not in ("auto", "newton", "newton-cholesky"):
+            raise ValueError(f'solver {self.solver!r} does not know Firth\'s penalty: use "auto"')
+
     def _engine(self) -> Any:
         if self.n_jobs is None or self.n_jobs < 0:
             return nullcontext()
@@ -298,10 +322,15 @@ class LogisticRegression(LinearClassifier):
         rows = rows.with_targets(target, weight)
         moments = rows.moments()
         refuse_nonfinite(self, rows, moments)
-        C = np.inf if self.penalty is None else float(self.C)
+        C = np.inf if self.penalty in (None, "firth") else float(self.C)
         ridge = 0.0 if np.isinf(C) else 1.0 / (C * rows.total_weight)
         loss, classes_k = (Logistic(), None) if k == 2 else (Multinomial(), k)
-        return Problem(rows, moments, loss, ridge, bool(self.fit_intercept), classes_k)
+        kind: type[Objective] = Objective
+        if self.penalty == "firth":
+            from separatrix.data.firth import FirthObjective
+
+            kind = FirthObjective
+        return Problem(rows, moments, loss, ridge, bool(self.fit_intercept), classes_k, kind)
 
     def _class_weights(
         self, codes: np.ndarray, totals: FloatArray, weight: FloatArray | None
@@ -342,12 +371,68 @@ class LogisticRegression(LinearClassifier):
         self.coef_ = np.atleast_2d(fit.coef).copy()
         self.intercept_ = np.atleast_1d(np.asarray(fit.intercept, dtype=float)).copy()
 
+    def _keep_likelihood(self, problem: Problem, fit: LinearFit, sample_weight: Any) -> None:
+        """What inference needs of a fit without a ridge: no sweep is made until something is asked."""
+        for name in ("_likelihood_", "_no_inference_"):
+            self.__dict__.pop(name, None)
+        if problem.ridge > 0:
+            self._no_inference_ = PENALISED
+            return
+        if self.class_weight is not None:
+            why = "class weights change what the likelihood is of"
+            self._no_inference_ = f"{why}: standard errors and tests need class_weight=None"
+            return
+        from separatrix.core.links import Logit
+        from separatrix.core.responses import Binomial
+        from separatrix.data.observations import Observations
+        from separatrix.inference.likelihood import Likelihood
+
+        k = problem.n_classes
+        y = 0.5 * (problem.rows.y + 1.0) if k is None else problem.rows.y
+        names = getattr(self, "feature_names_in_", None)
+        columns = tuple(f"x{j}" for j in range(problem.rows.p)) if names is None else tuple(map(str, names))
+        kept = Likelihood(
+            fit.objective,
+            fit.objective.from_user(fit.coef, fit.intercept),
+            Observations(y, frequency=problem.rows.weight),
+            columns,
+            Binomial() if k is None else None,
+            Logit() if k is None else None,
+            tuple(int(j) for j in fit.aliased),
+            tuple(int(j) for j in np.flatnonzero(problem.moments.constant)) if self.fit_intercept else (),
+            1.0,
+            () if k is None else tuple(map(str, self.classes_.tolist())),
+        )
+        if self.verdict_.status == "no optimum":
+            kept.__dict__["model_covariance"] = np.full((len(kept.names),) * 2, np.nan)
+        self._likelihood_ = kept
+
+    @property
+    def null_deviance_(self) -> float:
+        """−2 Σ_k W_k log(W_k/W): the deviance of the intercept alone (of equal odds without one)."""
+        fit = self._inference()
+        codes = np.asarray(fit.seen.y, dtype=np.intp)
+        totals = np.bincount(codes, fit.seen.weight, minlength=len(self.classes_))
+        if not self.fit_intercept:
+            return 2.0 * float(totals.sum()) * float(np.log(len(totals)))
+        return -2.0 * float(np.sum(totals * np.log(totals / totals.sum())))
+
+    def _limits_of_coefficients(self) -> FloatArray:
+        """coef_ and intercept_ in the order of a summary, against the reference class."""
+        fit = self._likelihood_
+        table = np.column_stack([self.intercept_, self.coef_]) if self.fit_intercept else self.coef_
+        if not fit.classes:
+            return np.asarray(table[0])
+        with np.errstate(invalid="ignore"):
+            return np.delete(table - table[fit.reference], fit.reference, axis=0).ravel()
+
     def _warn(self) -> None:
         verdict = self.verdict_
         if verdict.status == "no optimum":
             warnings.warn(
                 f"no maximum-likelihood estimate exists: {verdict.findings[0]}. coef_ shows ±inf or NaN where a "
-                "weight has no finite value; predictions are those of the limit. Use a finite C to get an estimate",
+                "weight has no finite value; predictions are those of the limit. Use a finite C, or "
+                'penalty="firth", to get an estimate',
                 SeparationWarning,
                 stacklevel=3,
             )

@@ -53,11 +53,12 @@ class Problem:
     ridge: float
     fit_intercept: bool
     n_classes: int | None = None
+    kind: type[Objective] = Objective  # F itself, or a penalised one of its own making
 
     def objective(self, coordinates: Coordinates | None = None) -> Objective:
         if coordinates is None:
             coordinates = Coordinates.standard(self.moments, self.fit_intercept)
-        return Objective(self.rows, self.loss, self.ridge, self.fit_intercept, coordinates, self.n_classes)
+        return self.kind(self.rows, self.loss, self.ridge, self.fit_intercept, coordinates, self.n_classes)
 
     @property
     def outputs(self) -> int:
@@ -87,6 +88,7 @@ def minimise(
     max_iter: int,
     options: Mapping[str, Any] | None = None,
     start: tuple[FloatArray, FloatArray] | None = None,
+    warm: bool = True,
     record: bool = False,
     verbose: int = 0,
     seed: int = 0,
@@ -94,13 +96,15 @@ def minimise(
 ) -> LinearFit:
     """Minimise the problem.
 
-    ``tol`` sets the gap asked for (``Solver.goal``), ``start`` is a (coef, intercept) to warm it, and ``exists`` says
-    that a minimum is known to exist, so that slow progress is no reason to suspect separation.
+    ``tol`` sets the gap asked for (``Solver.goal``), ``start`` is a (coef, intercept) to begin from, ``warm`` whether
+    it is thought to be near the answer, and ``exists`` says that a minimum is known to exist, so that slow progress
+    is no reason to suspect separation.
     """
     began = time.perf_counter()
     extra = {**(options or {}), "exists": exists}
     # small factorisations between sweeps lose more to waking BLAS threads than they gain
     with one_blas_thread():
+        extra["warm"] = warm and start is not None
         return _minimise(problem, solver, tol, max_iter, extra, start, record, verbose, seed, began)
 
 
@@ -125,12 +129,9 @@ def _minimise(
     outer, inner = _coordinates(problem, chosen)
     objective = outer
     account = Account(inner, record, verbose)
-    theta = inner.zero()
-    warm = start is not None
-    if start is not None:
-        theta = objective.from_user(*start)
+    theta = inner.zero() if start is None else objective.from_user(*start)
     goal = chosen.goal(tol)
-    outcome = chosen.run(account, theta, goal, max_iter, warm=warm, **extra)
+    outcome = chosen.run(account, theta, goal, max_iter, **extra)
     aliased = np.empty(0, dtype=np.intp)
     if outcome.ill_conditioned:
         coordinates, aliased = singular_coordinates(
@@ -139,7 +140,7 @@ def _minimise(
         objective = problem.objective(coordinates)
         account = Account(objective, record, verbose, sweeps=account.sweeps + 1)
         theta = objective.zero() if start is None else objective.from_user(*start)
-        outcome = chosen.run(account, theta, goal, max_iter, warm=warm, **extra)
+        outcome = chosen.run(account, theta, goal, max_iter, **extra)
     elif problem.ridge == 0 and not chosen.quadratic and rows.p <= GRAM_LIMIT and rows.p < rows.n:
         coordinates, aliased = singular_coordinates(rows, problem.moments, problem.fit_intercept)
         if len(aliased):  # these solvers do not notice; the certificate and the shortest weights need to know

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.core.losses import Logistic, Multinomial
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.objective import Evaluation
 from separatrix.solve.lbfgs import Pair, two_loop
@@ -33,10 +34,12 @@ from separatrix.verdict.gaps import (
 
 SAMPLE_ROWS = 40  # sampled rows a parameter: enough that a sampled step is better than none
 ILL_CONDITIONED = 1e-11  # reciprocal condition of H below which the caller should change coordinates
+PARABOLA_CONDITIONED = 1e-7  # and where one step has to be exact
 NEW_HESSIAN_COST = 4.0  # a new Hessian and the step it saves, in sweeps without one
 SLOW = 0.3  # a step that leaves more than this of the decrement does not converge quadratically
 RUNAWAY_AFTER = 6  # such steps before separation is suspected
 RUNAWAY = "the weights run away"
+FLAT = "the score is zero to rounding"
 
 
 def newton(
@@ -53,21 +56,28 @@ def newton(
 
     ``tol`` is the gap asked for, relative to F; ``theta`` the notes' own rule instead: stop when ‖Δw‖ < θ. With
     ``theta``, or when the path is recorded, every step is the notes' own too: no sampled start, no kept factor.
+    Where no bound is known (``range_factor`` is NaN) the estimate ½ν² takes its place, and nothing is proven.
     """
     objective, bend = account.objective, range_factor(account.objective)
+    proven = not np.isnan(bend)
     plain = theta is not None or account.record
     point, anchor = start.copy(), None
-    if not (warm or plain):
+    if not (warm or plain or bend == 0) and objective.proven:
         point, anchor = _sampled_start(account, point, bend)
+    plain = plain or not proven
+    anchor = anchor if proven else None
     at = account.evaluate(point, order=2 if anchor is None else 1)
     if anchor is None:
         anchor = _Anchor(point, at, bend)
-    if warm and bend > 0 and at.value > np.log(objective.n_classes or 2):
+    logistic = isinstance(objective.loss, (Logistic, Multinomial)) and objective.proven
+    if warm and logistic and at.value > np.log(objective.n_classes or 2):
         # worse than no weights at all, where the curvature may have vanished: start from the origin instead
         point = objective.zero()
         at = account.evaluate(point, order=2)
         anchor = _Anchor(point, at, bend)
-    if anchor.factor.reciprocal_condition < ILL_CONDITIONED and objective.coordinates.basis is None:
+    first_value = abs(at.value)
+    badly = PARABOLA_CONDITIONED if bend == 0 else ILL_CONDITIONED
+    if anchor.factor.reciprocal_condition < badly and objective.coordinates.basis is None:
         return Outcome(point, at.value, np.inf, None, 0, "ill-conditioned", _norm(at), ill_conditioned=True)
     slow, previous = 0, np.inf
     stopped, gap, iterations = "max_iter reached", np.inf, 0
@@ -81,7 +91,8 @@ def newton(
             stopped = _reason_to_stop(account, anchor, point, at, step, theta, slow, exists)
             if stopped:
                 break
-            goal, target = tol * abs(at.value), max(tol, ROUNDING) * abs(at.value)
+            goal = max(tol * abs(at.value), EPS**2 * first_value)
+            target = max(goal, ROUNDING * abs(at.value))
             if theta is None:
                 free = _free_step(anchor, point, at, step, decrement, target)
                 if free is not None:
@@ -89,8 +100,9 @@ def newton(
                     account.visit(point, at, f"gap {gap:.1e}")
                     break
                 # a gap at rounding level is not yet weights at rounding level: go on while steps still shrink
-                if gap <= target and (gap <= goal or contraction > 0.5 or decrement < 1e-12):
-                    stopped = "gap ≤ tol"
+                left = gap if proven else 0.5 * decrement**2
+                if left <= target and (left <= goal or contraction > 0.5 or decrement < 1e-12):
+                    stopped = "gap ≤ tol" if proven else FLAT
                     break
             order = 2 if plain else _next_order(decrement, contraction, gap, target, anchor, point)
             before, then = point, at
@@ -207,13 +219,13 @@ class _Anchor:
 
 
 def _sampled_start(
-    account: Account, theta: FloatArray, range_factor: float
+    account: Account, start: FloatArray, range_factor: float
 ) -> tuple[FloatArray, _Anchor | None]:
     """A few damped steps on a 64th of the rows, then a 16th, then a 4th; and the 4th's factor where it serves.
 
     The point only starts the real fit; the factor may carry it, since the rows left out only add curvature.
     """
-    objective, anchor = account.objective, None
+    objective, theta, anchor = account.objective, start, None
     size = int(np.prod(objective.shape))
     ridge = 1e-6 * np.eye(size)
     for stride in (64, 16, 4):
@@ -236,8 +248,8 @@ def _sampled_start(
                 trial = theta + scale * step
                 new = account.evaluate(trial, order=2, stride=stride)
             theta, at = trial, new
-    if not (np.isfinite(theta).all() and np.max(np.abs(theta)) < 1e3):
-        return objective.zero(), None
+    if not (np.isfinite(theta).all() and np.max(np.abs(theta - start)) < 1e3):
+        return start, None
     if anchor is not None and (
         anchor.factor.singular or anchor.factor.reciprocal_condition < ILL_CONDITIONED
     ):

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.losses import Logistic, Multinomial, Squared
+from separatrix.core.losses import Logistic, Multinomial
 from separatrix.core.numerics import EPS, FloatArray, xlogx
 from separatrix.data.objective import Evaluation, Objective
 
@@ -69,15 +69,8 @@ def factorise(hessian: FloatArray) -> Factor:
 
 
 def range_factor(objective: Objective) -> float:
-    """c of the curvature bound; NaN for a loss it does not cover."""
-    match objective.loss:
-        case Squared():
-            return 0.0
-        case Logistic():
-            return 1.0
-        case Multinomial():
-            return float(np.sqrt(2.0))
-    return np.nan
+    """c of the curvature bound; NaN for an objective it does not cover."""
+    return objective.loss.bend if objective.proven else np.nan
 
 
 def curvature_gap(decrement: float, range_: float) -> float:

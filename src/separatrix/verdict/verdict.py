@@ -3,6 +3,8 @@
 Status is one of
     optimal        the gap is proven at most tol
     closed form    a formula gave the answer; the gap is its residual's
+    stationary     the score vanishes to rounding where the curvature is positive: a local optimum, and the only
+                   one where the findings say that F is convex; no bound is known for this objective
     not converged  the gap is known and larger than tol, or nothing could be proven
     no optimum     a proof says the infimum is not attained (separated classes without a penalty)
     infeasible     the constraints contradict each other
@@ -20,7 +22,14 @@ from typing import Any, Literal
 from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
 
 Status = Literal[
-    "optimal", "closed form", "not converged", "no optimum", "infeasible", "no claim", "interrupted"
+    "optimal",
+    "closed form",
+    "stationary",
+    "not converged",
+    "no optimum",
+    "infeasible",
+    "no claim",
+    "interrupted",
 ]
 
 
@@ -81,7 +90,7 @@ class Verdict:
     @property
     def settled(self) -> bool:
         """Whether the question is closed: an optimum within tol, or a proof that there is none."""
-        return self.status in ("optimal", "closed form", "no optimum", "infeasible")
+        return self.status in ("optimal", "closed form", "stationary", "no optimum", "infeasible")
 
     def headline(self) -> str:
         if self.status == "no optimum":
@@ -106,7 +115,7 @@ class Verdict:
         return "\n  ".join([*lines, *self.findings])
 
     def _repr_html_(self) -> str:
-        mark = "#1a7f37" if self.status in ("optimal", "closed form") else "#b35900"
+        mark = "#1a7f37" if self.status in ("optimal", "closed form", "stationary") else "#b35900"
         rows = [
             (name, value)
             for name, value in (

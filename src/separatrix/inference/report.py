@@ -1,0 +1,112 @@
+"""The coefficient table of a fitted likelihood, with the facts above it and the verdict below ([6867] "
+"3.2.3; row D8)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from separatrix.core.numerics import FloatArray
+from separatrix.inference.hypothesis import tail_probability
+from separatrix.inference.likelihood import Likelihood
+from separatrix.inference.summary import Summary
+
+
+def coefficient_table(
+    model: Any,
+    fit: Likelihood,
+    error: FloatArray,
+    ends: FloatArray,
+    level: float,
+    covariance: str,
+    intervals: str,
+) -> Summary:
+    """coef, se, z or t, p, low, high; facts of the fit; separation, gap, aliased columns, what stopped the solver."""
+    exists = model._has_optimum
+    beta = fit.beta if exists else model._limits_of_coefficients()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = np.where(error > 0, fit.beta / error, np.nan)
+    letter = "t" if fit.estimates_dispersion else "z"
+    columns = {
+        "coef": np.where(fit.estimable, beta, beta),
+        "se": error,
+        letter: statistic,
+        "p": tail_probability(fit, statistic),
+        "low": ends[:, 0],
+        "high": ends[:, 1],
+    }
+    return Summary(
+        title=type(model).__name__,
+        header=_facts(model, fit, covariance),
+        index=fit.names,
+        columns=columns,
+        notes=_notes(model, fit, level, covariance, intervals),
+    )
+
+
+def _facts(model: Any, fit: Likelihood, covariance: str) -> tuple[tuple[str, str], ...]:
+    v = model.verdict_
+    facts = [("observations", _number(fit.seen.count)), ("residual df", _number(fit.df_residual))]
+    if fit.response is not None and fit.link is not None:
+        facts = [("family", _family(fit)), ("link", fit.link.name), *facts]
+    else:
+        facts = [("family", f"categorical, {len(fit.classes)} classes"), ("link", "softmax"), *facts]
+        facts.append(("reference class", fit.classes[fit.reference]))
+    if v.status != "no optimum":
+        word = "known" if not fit.estimates_dispersion else "Pearson"
+        facts += [
+            ("deviance", f"{2.0 * fit.half_deviance:.6g}"),
+            *([("null deviance", f"{model.null_deviance_:.6g}")] if hasattr(model, "null_deviance_") else []),
+            ("dispersion", f"{fit.dispersion:.6g} ({word})"),
+            ("log-likelihood", f"{fit.log_likelihood:.6g}" if np.isfinite(fit.log_likelihood) else "—"),
+            ("AIC", f"{fit.aic:.6g}" if np.isfinite(fit.aic) else "—"),
+            ("BIC", f"{fit.bic:.6g}" if np.isfinite(fit.bic) else "—"),
+        ]
+    facts.append(("covariance", covariance))
+    facts.append(("sweeps", f"{v.sweeps:.3g}"))
+    return tuple(facts)
+
+
+def _family(fit: Likelihood) -> str:
+    assert fit.response is not None
+    name = fit.response.name.replace("_", " ")
+    for word in ("size", "power"):
+        if hasattr(fit.response, word):
+            name += f", {word} {getattr(fit.response, word):g}"
+    return name + (", Firth's penalty" if fit.firth else "")
+
+
+def _notes(model: Any, fit: Likelihood, level: float, covariance: str, intervals: str) -> tuple[str, ...]:
+    v = model.verdict_
+    notes = [v.headline()]
+    if v.status == "no optimum":
+        notes.append("no standard errors, tests or intervals: an estimate that does not exist has none")
+    else:
+        gap = (
+            f"the objective is proven within {v.gap:.1e} of its minimum"
+            if np.isfinite(v.gap)
+            else "no bound proven"
+        )
+        notes.append(f"gap: {gap}")
+        kind = "profile likelihood" if intervals == "profile" else "Wald"
+        notes.append(f"low, high: {100 * level:g} % {kind} interval" + _law(fit, intervals))
+        if covariance.startswith("HC") or covariance == "cluster":
+            notes.append(f'se: robust, {covariance}; the model\'s own are summary(covariance="model")')
+        lost = [name for name, ok in zip(fit.names, fit.estimable, strict=True) if not ok]
+        if lost:
+            shown = ", ".join(lost[:6]) + (f" and {len(lost) - 6} more" if len(lost) > 6 else "")
+            notes.append(f"not estimable, so without an error: {shown}")
+    notes.append(f"stopped: {v.stopped_by}")
+    notes.extend(v.findings)
+    return tuple(notes)
+
+
+def _law(fit: Likelihood, intervals: str) -> str:
+    if fit.estimates_dispersion:
+        return f", Student's law on {_number(fit.df_residual)} df"
+    return ", normal law" if intervals == "wald" else ", χ² on 1 df"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}"

@@ -1,0 +1,570 @@
+"""Generalised linear models:  g(E y) = w·x + b + offset,  Var y = φ V(μ)/precision  ([6867] 3.1.3, 3.2.3; [PC]).
+
+    min (1/W) Σ_i s_i ½ d(y_i, μ_i) + ½ α ‖w‖²,      d the unit deviance of the family,  s = frequency · precision
+
+Iteratively reweighted least squares is Newton's method with Fisher's expected curvature w_i = μ'²/V; under the
+canonical link the two are one, and where the loss is convex in another way (Gamma, negative binomial and Tweedie
+under the log) the observed curvature is used, because then the gap is proven. Rows D8 and D9; D7 for counts too: a
+Poisson model whose zeros are cut off by a hyperplane has no estimate either, and says so.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.core import links
+from separatrix.core.linear import LinearRule
+from separatrix.core.links import Link
+from separatrix.core.losses import Logistic, Loss
+from separatrix.core.numerics import FloatArray
+from separatrix.core.responses import Gaussian, GlmLoss, Response, response
+from separatrix.data.door import (
+    is_count,
+    is_dask,
+    is_positive,
+    read_for_prediction,
+    read_table,
+    refuse_nonfinite,
+    rows_of,
+)
+from separatrix.data.engine import engine, one_blas_thread
+from separatrix.data.objective import Objective
+from separatrix.data.observations import Observations, read_observations, read_offset
+from separatrix.inference.likelihood import Likelihood
+from separatrix.inference.mixin import PENALISED, Inferential
+from separatrix.models.existence import Existence, glm_existence, glm_verdict, worth_a_proof
+from separatrix.solve.linear import LinearFit, Problem, minimise
+from separatrix.solve.registry import SOLVERS
+from separatrix.verdict.verdict import ConvergenceWarning, SeparationWarning
+
+
+class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
+    """g(E[y | x]) = w·x + b, Var y = φ V(μ)/precision: fitted by maximum likelihood, with tests and a verdict.
+
+    min over w, b of (1/W) Σ_i s_i ½ d(y_i, μ_i) + ½ α ‖w‖², the objective of scikit-learn's GLM regressors. Notes
+    [6867] 3.1.3, 3.2.3, [PC]; rows D8, D9.
+
+    Parameters
+    ----------
+    family : "gaussian", "binomial" (or "bernoulli"), "poisson", "gamma", "exponential", "inverse_gaussian",
+        "negative_binomial", "tweedie"; or a Family or Response object
+    link : "identity", "log", "logit", "probit", "cloglog", "inverse", "sqrt", "inverse_squared"; None for the
+        family's canonical (or usual) one
+    size : of a negative binomial, Var y = μ + μ²/size
+    power : of a Tweedie, Var y = φ μ^power
+    alpha : strength of a ridge on the weights, never on the intercept; 0 for none. A penalised fit has no p-values
+    penalty : None, or "firth" for the Jeffreys-penalised likelihood of binomial and Poisson models, finite under
+        separation and with less bias
+    fit_intercept : whether b is fitted
+    tol : Newton stops when the objective is proven within tol⁴ (relatively) of its minimum; where no bound is known
+        for the link, when the score vanishes to that precision
+    max_iter : most steps
+    warm_start : start from the last fit's weights
+    verbose : 1 prints a line a step to standard error
+    n_jobs : threads; None uses all cores this process may use
+    record_path : keep every step in ``path_``
+
+    Attributes
+    ----------
+    coef_ : (p,); ±inf or NaN where no finite estimate exists (see ``verdict_``)
+    intercept_ : a number
+    covariance_ : (p + 1, p + 1), the intercept first; ``dispersion_``, ``deviance_``, ``null_deviance_``,
+        ``log_likelihood_``, ``aic_``, ``bic_``, ``df_residual_``, ``df_null_``
+    family_, link_ : the objects in use
+    verdict_, n_iter_, n_features_in_, feature_names_in_, path_ : as in :class:`~separatrix.LogisticRegression`
+
+    Notes
+    -----
+    Cost: O(np²) a sweep with the Hessian, 2–6 of them, and one more for the standard errors. Threads, arrays on disk
+    and Dask as everywhere. AIC, BIC and the dispersion are R's. The rows of the last fit are kept by reference for
+    residuals, robust errors and tests; a pickle leaves them behind.
+
+    Examples
+    --------
+    A rate table: claims against policies held, as in R's ``glm(…, poisson, offset = log(holders))``.
+
+    >>> X = np.array([[0.0], [0.0], [1.0], [1.0]])
+    >>> claims, holders = [38, 35, 4, 3], [197, 264, 35, 20]
+    >>> model = GeneralizedLinearModel("poisson").fit(X, claims, exposure=holders)
+    >>> np.exp([model.intercept_, model.coef_[0]]).round(4)  # a rate, and a ratio of rates
+    array([0.1584, 0.8037])
+    >>> model.summary().to_frame().round(3)["p"].tolist()
+    [0.0, 0.58]
+    """
+
+    def __init__(
+        self,
+        family: Any = "gaussian",
+        link: Any = None,
+        *,
+        size: float | None = None,
+        power: float | None = None,
+        alpha: float = 0.0,
+        penalty: str | None = None,
+        fit_intercept: bool = True,
+        tol: float = 1e-4,
+        max_iter: int = 100,
+        warm_start: bool = False,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        record_path: bool = False,
+    ):
+        self.family = family
+        self.link = link
+        self.size = size
+        self.power = power
+        self.alpha = alpha
+        self.penalty = penalty
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.record_path = record_path
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        offset: Any = None,
+        *,
+        exposure: Any = None,
+        precision: Any = None,
+    ) -> Self:
+        """Fit to rows X (n, p) and responses y (n,), or for the binomial (n, 2) counts of successes and failures.
+
+        Parameters
+        ----------
+        sample_weight : frequency: a weight of 2 means the row stands there twice
+        offset : (n,), added to the score with coefficient one
+        exposure : (n,), the time or size a count refers to; adds log exposure to the score (log link)
+        precision : (n,), Var y = φ V(μ)/precision, R's ``weights``; of a binomial proportion the number of trials
+        """
+        began = time.perf_counter()
+        family, link = self._check_parameters()
+        with self._engine(), one_blas_thread():
+            problem, seen = self._read(X, y, sample_weight, offset, exposure, precision, family, link)
+            start = self._start(problem, seen, family, link)
+            existence = Existence(family, link, problem, seen)
+            fit = self._minimise(problem, start, existence)
+            self._settle(problem, seen, fit, existence, family, link, began)
+        self.n_iter_ = fit.outcome.iterations
+        self.__dict__.pop("path_", None)
+        if fit.path is not None:
+            self.path_ = fit.path
+        self._warn()
+        return self
+
+    @classmethod
+    def from_formula(
+        cls,
+        formula: str,
+        frame: Any,
+        family: Any = "gaussian",
+        link: Any = None,
+        *,
+        sample_weight: Any = None,
+        offset: Any = None,
+        exposure: Any = None,
+        precision: Any = None,
+        **parameters: Any,
+    ) -> Self:
+        """Fit y ~ terms on a frame: ``from_formula("y ~ x + C(g) * z", frame, "poisson", exposure="years")``.
+
+        Formulas are formulaic's (``pip install "separatrix[formula]"``), close to R's. Weights, offset and exposure
+        may be names of columns. Rows with an empty cell in a column of the formula are left out, and the verdict says
+        how many. The terms are tested by name, ``model.test("C(g)")``; ``predict`` takes a frame.
+        """
+        from separatrix.data.formula import read_formula
+
+        extras = {
+            "sample_weight": sample_weight,
+            "offset": offset,
+            "exposure": exposure,
+            "precision": precision,
+        }
+        table = read_formula(formula, frame, extras)
+        model = cls(family, link, **{"fit_intercept": table.intercept, **parameters})
+        if model.fit_intercept != table.intercept:
+            raise ValueError("fit_intercept contradicts the formula: write 1 or 0 in the formula instead")
+        model.fit(table.X, table.y, **table.extras)
+        model.formula_, model.terms_, model._table = formula, table.terms, table.spec
+        if table.dropped:
+            words = f"rows: {table.dropped} left out, with an empty cell in a column of the formula"
+            model.verdict_ = replace(model.verdict_, findings=(*model.verdict_.findings, words))
+        return model
+
+    def predict(self, X: Any, offset: Any = None, *, exposure: Any = None, kind: str = "mean") -> FloatArray:
+        """E[y | x] of each row (n,), or with ``kind="link"`` the score g(μ).
+
+        For a model fitted with an offset or exposure, give that of the new rows; without one it is taken as 0 (an
+        exposure of 1).
+        """
+        check_is_fitted(self)
+        if kind not in ("mean", "link"):
+            raise ValueError(f'kind {kind!r} is unknown: use "mean" or "link"')
+        if hasattr(self, "_table"):
+            from separatrix.data.formula import cells_of
+
+            X = cells_of(self._table, X)
+        cells = read_for_prediction(self, X)
+        if is_dask(cells):
+            if offset is not None or exposure is not None:
+                raise ValueError("an offset beside Dask rows is not read: call X.compute() first")
+            lazy = cells.to_dask_array(lengths=True) if hasattr(cells, "columns") else cells
+            return lazy.rechunk({1: -1}).map_blocks(
+                lambda part: self._mean(part, None, kind), dtype=float, drop_axis=1
+            )
+        shift = read_offset(offset, exposure, cells.shape[0], self.link_)
+        return self._mean(cells, shift, kind)
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, *, exposure: Any = None
+    ) -> float:
+        """D² = 1 − deviance / deviance of a constant, R² for the Gaussian; 1 is a perfect fit."""
+        check_is_fitted(self)
+        mu = np.asarray(self.predict(X, offset, exposure=exposure))
+        seen = read_observations(
+            y,
+            len(mu),
+            self.family_,
+            self.link_,
+            sample_weight,
+            None,
+            None,
+            None,
+            getattr(self, "classes_", None),
+        )
+        y, s = seen.y, np.ones(len(mu)) if seen.weight is None else seen.weight
+        mean = np.full_like(mu, np.average(y, weights=s))
+        fitted, constant = (float(s @ self.family_.unit_deviance(y, m)) for m in (mu, mean))
+        return 1.0 - fitted / constant if constant > 0 else float(fitted == 0)
+
+    # ---- the door ----
+
+    def _check_parameters(self) -> tuple[Response, Link]:
+        """Refuse, before data is read, what cannot be meant."""
+        given = {k: v for k, v in (("size", self.size), ("power", self.power)) if v is not None}
+        for name, value in given.items():
+            if not isinstance(value, (int, float, np.number)) or isinstance(value, bool):
+                raise ValueError(f"{name} must be a number, got {value!r}")
+        family = response(self.family, **given)
+        link = links.link(family.default_link if self.link is None else self.link)
+        GlmLoss(family, link)  # refuses a link the family does not take
+        if not (self.alpha == 0 or is_positive(self.alpha, finite=True)):
+            raise ValueError(f"alpha must be zero or positive, got {self.alpha!r}")
+        if self.penalty not in (None, "firth"):
+            raise ValueError(f'penalty {self.penalty!r} is unknown: use None, or "firth"; a ridge is alpha')
+        if self.penalty == "firth" and self.alpha:
+            raise ValueError('penalty="firth" and alpha are two penalties: choose one')
+        if not is_positive(self.tol):
+            raise ValueError(f"tol must be a positive number, got {self.tol!r}")
+        if not (is_count(self.max_iter) and self.max_iter >= 1):
+            raise ValueError(f"max_iter must be a whole number of at least 1, got {self.max_iter!r}")
+        if self.n_jobs is not None and (not is_count(self.n_jobs) or self.n_jobs == 0):
+            raise ValueError(f"n_jobs must be None or a whole number other than 0, got {self.n_jobs!r}")
+        return family, link
+
+    def _engine(self) -> Any:
+        if self.n_jobs is None or self.n_jobs < 0:
+            return nullcontext()
+        return engine("serial") if self.n_jobs == 1 else engine(workers=int(self.n_jobs))
+
+    def _read(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        offset: Any,
+        exposure: Any,
+        precision: Any,
+        family: Response,
+        link: Link,
+        *,
+        reset: bool = True,
+    ) -> tuple[Problem, Observations]:
+        """Rows, responses and weights into the problem to be minimised."""
+        rows = rows_of(self, read_table(self, X, reset=reset))
+        labels = None if reset else getattr(self, "classes_", None)
+        seen = read_observations(y, rows.n, family, link, sample_weight, precision, offset, exposure, labels)
+        if reset:
+            self.__dict__.pop("classes_", None)
+            if seen.classes is not None:
+                self.classes_ = seen.classes
+        loss, target = self._loss(family, link, seen)
+        rows = rows.with_targets(target, seen.weight)
+        moments = rows.moments()
+        refuse_nonfinite(self, rows, moments)
+        kind: type[Objective] = Objective
+        if self.penalty == "firth":
+            from separatrix.data.firth import FirthObjective
+
+            kind = FirthObjective
+        return Problem(rows, moments, loss, float(self.alpha), bool(self.fit_intercept), None, kind), seen
+
+    def _loss(self, family: Response, link: Link, seen: Observations) -> tuple[Loss, FloatArray]:
+        """The loss and its targets: ±1 for 0/1 responses under the logit, else y, beside it the offset."""
+        y = seen.y
+        plain = family.name == "binomial" and link.name == "logit" and seen.offset is None
+        if plain and bool(np.all((y == 0) | (y == 1))):
+            return Logistic(), 2.0 * y - 1.0
+        proven = not np.isnan(GlmLoss(family, link, observed=True).range_factor)
+        loss = GlmLoss(family, link, observed=proven and self.penalty is None)
+        return loss, y if seen.offset is None else np.column_stack([y, seen.offset])
+
+    def _start(
+        self, problem: Problem, seen: Observations, family: Response, link: Link
+    ) -> tuple[FloatArray, FloatArray, bool]:
+        """Weights to begin from, inside the range of the link, and whether they come from an earlier fit."""
+        p = problem.rows.p
+        if (
+            self.warm_start
+            and getattr(self, "coef_", np.empty(0)).shape == (p,)
+            and np.isfinite(self.coef_).all()
+        ):
+            coef, intercept = self.coef_, np.asarray(self.intercept_)
+            if np.isfinite(
+                problem.objective().evaluate(problem.objective().from_user(coef, intercept)).value
+            ):
+                return coef, intercept, True
+        self._null_intercept = null_intercept(family, link, seen, bool(self.fit_intercept))
+        zero, middle = np.zeros(p), np.asarray(self._null_intercept)
+        whole = GlmLoss(family, link).interval == (-np.inf, np.inf)
+        if whole or (self.fit_intercept and seen.offset is None):
+            return zero, middle, False
+        return self._start_by_least_squares(problem, seen, family, link)
+
+    def _start_by_least_squares(
+        self, problem: Problem, seen: Observations, family: Response, link: Link
+    ) -> tuple[FloatArray, FloatArray, bool]:
+        """R's start: least squares on the links of the responses."""
+        mu = family.start(seen.y, 1.0 if seen.precision is None else seen.precision)
+        target = link.eta(mu) - (0.0 if seen.offset is None else seen.offset)
+        rows = problem.rows.with_targets(target, problem.rows.weight)
+        straight = Problem(
+            rows, problem.moments, GlmLoss(Gaussian(), links.link("identity")), 0.0, problem.fit_intercept
+        )
+        fit = minimise(straight, SOLVERS["newton"], tol=1e-4, max_iter=5, exists=True)
+        objective = problem.objective()
+        value = objective.evaluate(objective.from_user(fit.coef, fit.intercept)).value
+        if not np.isfinite(value):
+            raise ValueError(
+                f"no weights were found whose means all lie in the range of the {link.name} link: add an "
+                "intercept, or "
+                "use a link that takes every score (log, logit)"
+            )
+        return fit.coef, fit.intercept, False
+
+    def _minimise(
+        self, problem: Problem, start: tuple[FloatArray, FloatArray, bool], existence: Existence
+    ) -> LinearFit:
+        options: dict[str, Any] = {
+            "tol": float(self.tol),
+            "record": self.record_path,
+            "verbose": self.verbose,
+        }
+        solver = SOLVERS["newton"]
+        coef, intercept, warm = start
+        fit = minimise(
+            problem, solver, max_iter=self.max_iter, start=(coef, intercept), warm=warm,
+            exists=not existence.in_doubt, **options,
+        )  # fmt: skip
+        if worth_a_proof(problem, fit, existence):
+            existence.proof, existence.undecided = glm_existence(self, problem, existence)
+            done = fit.outcome.iterations
+            if fit.outcome.runaway and existence.proven and done < self.max_iter:
+                from separatrix.models.likelihood import joined
+
+                more = minimise(
+                    problem, solver, max_iter=self.max_iter - done, start=(fit.coef, fit.intercept), exists=True,
+                    **options,
+                )  # fmt: skip
+                fit = joined(fit, more)
+        return fit
+
+    # ---- the answer ----
+
+    def _settle(
+        self,
+        problem: Problem,
+        seen: Observations,
+        fit: LinearFit,
+        existence: Existence,
+        family: Response,
+        link: Link,
+        began: float,
+    ) -> None:
+        self.family_, self.link_ = family, link
+        self.coef_, self.intercept_ = np.asarray(fit.coef), float(fit.intercept)
+        self.rule_ = LinearRule(self.coef_, np.asarray(self.intercept_))
+        objective = fit.objective
+        if isinstance(objective.loss, GlmLoss) and objective.loss.observed:
+            objective = replace(objective, loss=replace(objective.loss, observed=False))
+        names = getattr(self, "feature_names_in_", None)
+        columns = tuple(f"x{j}" for j in range(problem.rows.p)) if names is None else tuple(map(str, names))
+        self._likelihood_ = Likelihood(
+            objective,
+            objective.from_user(fit.coef, fit.intercept),
+            seen,
+            columns,
+            family,
+            link,
+            tuple(int(j) for j in fit.aliased),
+            tuple(int(j) for j in np.flatnonzero(problem.moments.constant)) if self.fit_intercept else (),
+            known_dispersion(self.family, family),
+        )
+        verdict, limits = glm_verdict(self, problem, fit, existence, self._likelihood_)
+        if limits is not None:
+            self.rule_, self.coef_, self.intercept_ = limits
+            lost = np.full((len(self._likelihood_.names),) * 2, np.nan)
+            self._likelihood_.__dict__["model_covariance"] = lost
+        self.verdict_ = replace(verdict, seconds=time.perf_counter() - began)
+        self.df_null_ = seen.count - int(self.fit_intercept)
+        self.null_deviance_ = null_deviance(
+            family, link, seen, self._null_intercept_of(family, link, seen), bool(self.fit_intercept)
+        )
+        self.n_parameters_ = self._likelihood_.rank
+
+    def _null_intercept_of(self, family: Response, link: Link, seen: Observations) -> float:
+        """The constant model's score, found at the start unless the fit was warm."""
+        found = self.__dict__.pop("_null_intercept", None)
+        return null_intercept(family, link, seen, bool(self.fit_intercept)) if found is None else float(found)
+
+    def _mean(self, cells: Any, shift: FloatArray | None, kind: str) -> FloatArray:
+        eta = self.rule_.score(cells)
+        eta = eta if shift is None else eta + shift
+        return eta if kind == "link" else self.link_.inverse(eta)
+
+    def _limits_of_coefficients(self) -> FloatArray:
+        return np.append(self.intercept_, self.coef_) if self.fit_intercept else self.coef_
+
+    def _inference(self, reference: Any = None) -> Likelihood:
+        fit = super()._inference(reference)
+        if fit.objective.ridge > 0:
+            raise ValueError(PENALISED)
+        return fit
+
+    def _known(self, name: str) -> Any:
+        fit = vars(self).get("_likelihood_")
+        if fit is not None and fit.objective.ridge > 0 and name not in ("half_deviance", "log_likelihood"):
+            raise AttributeError(f"GeneralizedLinearModel has no {name}_ here: {PENALISED}")
+        return super()._known(name)
+
+    def _warn(self) -> None:
+        verdict = self.verdict_
+        if verdict.status == "no optimum":
+            warnings.warn(
+                f"no maximum-likelihood estimate exists: {verdict.findings[0]}. coef_ shows ±inf or NaN where "
+                "a weight "
+                'has no finite value; predictions are those of the limit. Use penalty="firth" or alpha > 0',
+                SeparationWarning,
+                stacklevel=3,
+            )
+        elif verdict.status == "not converged":
+            proven = f"{verdict.gap:.1e}" if np.isfinite(verdict.gap) else "an unknown amount"
+            warnings.warn(
+                f"the objective may be {proven} above its minimum ({verdict.tol:.1e} was asked for; stopped: "
+                f"{verdict.stopped_by}). Increase max_iter, or choose another link",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _objectives_of(
+        self, X: Any, y: Any, sample_weight: Any = None
+    ) -> list[tuple[Objective, FloatArray, FloatArray]]:
+        """(objective, weights, intercept) of this estimator on given data, for :func:`separatrix.verify`."""
+        problem, _ = self._read(X, y, sample_weight, None, None, None, self.family_, self.link_, reset=False)
+        return [(problem.objective(), self.coef_, np.asarray(self.intercept_))]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        try:
+            family = response(
+                self.family, **{k: v for k, v in (("size", self.size), ("power", self.power)) if v}
+            )
+            tags.target_tags.positive_only = family.name not in ("gaussian", "binomial")
+        except (ValueError, TypeError):
+            pass
+        return tags
+
+
+def known_dispersion(given: Any, family: Response) -> float | None:
+    """1 where the family says so (an exponential is a Gamma whose dispersion is known), None where it is "
+    "estimated."""
+    exponential = isinstance(given, str) and given.strip().lower() == "exponential"
+    return 1.0 if family.known_dispersion or exponential else None
+
+
+def null_intercept(family: Response, link: Link, seen: Observations, fit_intercept: bool) -> float:
+    """The score of the model without columns: g(ȳ), with an offset by Newton's method on one number.
+
+    >>> from separatrix.core.responses import Poisson
+    >>> from separatrix.core.links import Log
+    >>> seen = Observations(np.array([1.0, 3.0]), offset=np.log([1.0, 3.0]))
+    >>> round(null_intercept(Poisson(), Log(), seen, True), 12)
+    0.0
+    """
+    if not fit_intercept:
+        return 0.0
+    y, s = seen.y, seen.weight
+    low, high = link.interval(*family.mean_range)
+    if s is not None:
+        keep = s > 0
+        y, s = y[keep], s[keep]
+    mean = float(np.average(y, weights=s))
+    start = float(np.average(family.start(y), weights=s)) if mean in (0.0, 1.0) or mean != mean else mean
+    with np.errstate(all="ignore"):
+        b = float(link.eta(start))
+    if not np.isfinite(b) or not low < b < high:
+        raise ValueError(
+            f"the mean of y is {mean:.4g}, which the {link.name} link does not reach: choose another link"
+        )
+    if seen.offset is None:
+        return b
+    offset = seen.offset if seen.weight is None else seen.offset[seen.weight > 0]
+    loss = GlmLoss(family, link)
+    b -= float(np.average(offset, weights=s))
+    value = float(np.average(loss.value(b + offset, y), weights=s))
+    if not np.isfinite(value):
+        return b  # the start by least squares takes over
+    for _ in range(100):
+        _, slope, bend = loss.derivatives(b + offset, y)
+        g, h = float(np.average(slope, weights=s)), float(np.average(bend, weights=s))
+        if not h > 0:
+            break
+        step, size = -g / h, 1.0
+        while size > 1e-9:
+            new = float(np.average(loss.value(b + size * step + offset, y), weights=s))
+            if new <= value:
+                break
+            size *= 0.5
+        else:
+            break
+        b, value = b + size * step, new
+        if abs(step) <= 1e-14 * (1.0 + abs(b)):
+            break
+    return b
+
+
+def null_deviance(
+    family: Response, link: Link, seen: Observations, intercept: float, fit_intercept: bool
+) -> float:
+    """Σ_i s_i d(y_i, μ₀): the deviance of the model without columns."""
+    s = seen.weight
+    if seen.offset is None and fit_intercept:
+        mu: Any = float(np.average(seen.y if s is None else np.where(s > 0, seen.y, 0.0), weights=s))
+    else:
+        mu = link.inverse(intercept + (0.0 if seen.offset is None else seen.offset))
+    with np.errstate(all="ignore"):
+        return seen.total(family.unit_deviance(seen.y, mu))
