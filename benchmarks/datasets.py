@@ -24,6 +24,17 @@ def dense(n: int, p: int, n_classes: int = 2) -> Callable[[float], Dataset]:
     return make
 
 
+def counts(n: int, p: int) -> Callable[[float], Dataset]:
+    """A maker of correlated columns n×p with Poisson counts of mean about one."""
+
+    def make(scale: float = 1.0) -> Dataset:
+        rows = _scaled(n, scale)
+        kept = cache.arrays(f"counts-{rows}x{p}", lambda: _counts(rows, p))
+        return Dataset(kept["X"], kept["y"], f"correlated normal columns, {rows:,}×{p}, Poisson counts")
+
+    return make
+
+
 def words(n_classes: int) -> Callable[[float], Dataset]:
     """A maker of the text set: 20 classes, or two groups of them."""
 
@@ -51,6 +62,14 @@ def iris() -> Dataset:
 
 def _scaled(n: int, scale: float) -> int:
     return n if scale == 1.0 else max(LEAST_ROWS, round(n * scale))
+
+
+def _counts(n: int, p: int) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, p))
+    X[:, 1:] += 0.5 * X[:, :-1]
+    eta = X @ (rng.standard_normal(p) * 0.5 / np.sqrt(p)) - 0.2
+    return {"X": X, "y": rng.poisson(np.exp(eta))}
 
 
 def _classification(n: int, p: int, n_classes: int) -> dict[str, np.ndarray]:

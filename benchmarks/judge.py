@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from benchmarks.model import SUBJECT, Options, Report, Row, Workload
+from benchmarks.model import SUBJECT, Goal, Options, Report, Row, Workload
 
 TOLERANCE = 1e-9
 WORSE = "worse objective"
@@ -63,7 +63,10 @@ def report(workload: Workload, source: str, unit: str, rows: Sequence[Row], opti
         completed.append(row)
     completed.sort(key=lambda row: (row.status != "ok", row.seconds or 0.0))
     speedup = seconds(reference) / seconds(subject) if subject and reference else None
-    met, verdict = _speed_verdict(done, subject, reference, speedup, workload.goal.speedup)
+    if workload.goal.against or workload.goal.seconds is not None:
+        met, verdict = _several_verdict(done, subject, workload.goal)
+    else:
+        met, verdict = _speed_verdict(done, subject, reference, speedup, workload.goal.speedup)
     return Report(
         workload.id, workload.title, source, unit, tuple(completed), workload.goal.text, verdict, met,
         speedup, reference.peer if reference else None, options.scale,
@@ -100,6 +103,30 @@ def _speed_verdict(
     if passed_over:
         text += f" ({', '.join(passed_over)} faster at a worse objective: not counted)"
     return speedup >= wanted, f"{'met' if speedup >= wanted else 'missed'}: {text}"
+
+
+def _several_verdict(done: Sequence[Row], subject: Row | None, goal: Goal) -> tuple[bool | None, str]:
+    """Each named peer's speed-up, and the time where one is asked for; a peer that did not run leaves it open."""
+    if subject is None:
+        return None, "separatrix did not run"
+    by_name = {row.peer: row for row in done}
+    words, good = [], []
+    if goal.seconds is not None:
+        good.append(seconds(subject) <= goal.seconds)
+        words.append(f"{seconds(subject):.3g} s")
+    for name, wanted in goal.against.items():
+        if name not in by_name:
+            words.append(f"{name} did not run")
+            continue
+        rival = by_name[name]
+        speedup = seconds(rival) / seconds(subject)
+        behind = rival.counts and worse(subject, rival)
+        good.append(speedup >= wanted and not behind)
+        words.append(f"{speedup:.2f}× the speed of {name}" + (" at a worse objective" if behind else ""))
+    if not all(good):
+        return False, f"missed: {', '.join(words)}"
+    complete = len(good) == len(goal.against) + (goal.seconds is not None)
+    return (True if complete else None), f"{'met' if complete else 'open'}: {', '.join(words)}"
 
 
 def _memory_verdict(rows: Sequence[Row], wanted: float) -> tuple[bool | None, str]:

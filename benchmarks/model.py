@@ -38,10 +38,10 @@ class GaussianAnswer(NamedTuple):
 
 @dataclass(frozen=True)
 class Dataset:
-    """Rows and labels with a sentence saying where they came from."""
+    """Rows and labels (or counts) with a sentence saying where they came from."""
 
     X: Any  # ndarray (n, p) or CSR
-    y: np.ndarray  # integer codes 0..K-1
+    y: np.ndarray  # integer codes 0..K-1, or counts
     source: str
 
     @property
@@ -71,12 +71,16 @@ class Task:
 
 @dataclass(frozen=True)
 class Goal:
-    """What separatrix must reach: a speed-up over the reference peer, or a share of the data's memory."""
+    """What separatrix must reach: a speed-up over the reference peer, or over several, a time, a share of memory."""
 
     text: str
     speedup: float | None = None
     share: float | None = None
     reference: str | None = None  # a named peer; None means the fastest one that counts
+    against: Mapping[str, float] = field(
+        default_factory=dict
+    )  # peer: the speed-up over it, all to be reached
+    seconds: float | None = None  # at most this long
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,10 @@ class Workload:
     def task(self, data: Dataset) -> Task:
         """The task that this workload sets on these data."""
         n, p = data.X.shape
-        return Task(self.id, self.kind, n, p, len(np.unique(data.y)), hasattr(data.X, "indptr"))
+        scores = (
+            2 if self.kind == "glm_poisson" else len(np.unique(data.y))
+        )  # counts have one score, as two classes
+        return Task(self.id, self.kind, n, p, scores, hasattr(data.X, "indptr"))
 
 
 @dataclass(frozen=True)

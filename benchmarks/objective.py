@@ -4,6 +4,7 @@
     log_loss                 Σᵢ loss(xᵢ, yᵢ) / n = −mean log P(y | x)      linear models that minimise another thing
     log_loss_and_accuracy    the same, after checking the accuracy that the answer claims
     joint                    −mean log p(x, y),  log p(x, y) = log π_y + Σⱼ log N(xⱼ; μ_yj, σ²_yj)
+    poisson                  mean of e^η − yη
     errors                   share of wrong labels
 
     binary      loss = log(1 + exp(−s η)),        s = 2y − 1,  η = w·x + b        W is (1, p)
@@ -46,6 +47,14 @@ def log_loss_and_accuracy(answer: ScoredAnswer, data: Dataset, task: Task) -> fl
         raise ValueError(
             f"scored itself {answer.accuracy:.4f}, but its parameters give {hits / len(data.y):.4f}"
         )
+    return total / len(data.y)
+
+
+def poisson(answer: LinearAnswer, data: Dataset, task: Task) -> float:
+    """Mean of e^η − yη, the negative log-likelihood of counts less its constant."""
+    total = 0.0
+    for eta, y in _scores(answer, data, task):
+        total += float((np.exp(eta[:, 0]) - y * eta[:, 0]).sum())
     return total / len(data.y)
 
 

@@ -8,7 +8,7 @@ compared; `race.run` does the rest.
 from __future__ import annotations
 
 from benchmarks import latency, memory, objective, race, startup
-from benchmarks.datasets import dense, words
+from benchmarks.datasets import counts, dense, words
 from benchmarks.model import Goal, Workload
 
 
@@ -63,6 +63,38 @@ WORKLOADS: dict[str, Workload] = {
             data=words(20),
             score=objective.logistic,
             published={"sklearn": 9.4},
+        ),
+        Workload(
+            "GL1",
+            "binomial GLM with standard errors and summary, 500,000×50 dense (L1's data), no penalty",
+            Goal(
+                "10× statsmodels, 2× glum (which gives no errors), within 1.5× of plain LogisticRegression",
+                against={"statsmodels": 10.0, "glum": 2.0, "separatrix-plain": 1 / 1.5},
+            ),
+            race.run,
+            kind="glm_binomial",
+            data=dense(500_000, 50),
+            score=objective.log_loss,
+        ),
+        Workload(
+            "GL2",
+            "Poisson GLM with standard errors and summary, 500,000×50 dense, no penalty",
+            Goal(
+                "10× statsmodels, 2× glum (which gives no errors)", against={"statsmodels": 10.0, "glum": 2.0}
+            ),
+            race.run,
+            kind="glm_poisson",
+            data=counts(500_000, 50),
+            score=objective.poisson,
+        ),
+        Workload(
+            "EV1",
+            "Bayesian logistic regression, prior strength by evidence, 100,000×50 dense",
+            Goal("under 3 s on two cores", seconds=3.0),
+            race.run,
+            kind="evidence",
+            data=dense(100_000, 50),
+            score=objective.log_loss,
         ),
         Workload(
             "N1-fit",

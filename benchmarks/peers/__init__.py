@@ -7,7 +7,7 @@ from benchmarks.peers.glum import Glum
 from benchmarks.peers.liblinear import Liblinear
 from benchmarks.peers.libsvm import Libsvm
 from benchmarks.peers.null import Null
-from benchmarks.peers.separatrix import Separatrix
+from benchmarks.peers.separatrix import Separatrix, SeparatrixPlain
 from benchmarks.peers.sklearn import Sklearn, SklearnLsqr, SklearnNewton, SklearnOneThread, SklearnSvd
 from benchmarks.peers.sklearnex import Sklearnex
 from benchmarks.peers.statsmodels import Statsmodels
@@ -16,6 +16,7 @@ PEERS: dict[str, Peer] = {
     peer.name: peer
     for peer in (
         Separatrix(),
+        SeparatrixPlain(),
         Sklearn(),
         SklearnOneThread(),
         SklearnNewton(),

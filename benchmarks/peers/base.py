@@ -12,6 +12,7 @@ import numpy as np
 from benchmarks.model import GaussianAnswer, LinearAnswer, ScoredAnswer, Task
 
 LOGISTIC = frozenset({"logistic", "cold_start", "one_row"})
+GLM = frozenset({"glm_binomial", "glm_poisson"})
 NAIVE_BAYES = frozenset({"gaussian_nb", "gaussian_nb_predict", "multinomial_nb"})
 
 
@@ -72,6 +73,9 @@ class EstimatorPeer(Peer):
         match task.kind:
             case "gaussian_nb":
                 return GaussianAnswer(model.class_prior_, model.theta_, model.var_)
+            case "glm_binomial" | "glm_poisson" if hasattr(model, "summary"):
+                str(model.summary())
+                return LinearAnswer(np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_))
             case "multinomial_nb":
                 return ScoredAnswer(model.feature_log_prob_, model.class_log_prior_, model.score(X, y))
             case _:

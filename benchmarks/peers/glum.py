@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.model import LinearAnswer, Task
-from benchmarks.peers.base import Peer, dense_and_narrow
+from benchmarks.peers.base import GLM, Peer, dense_and_narrow
 
 
 class Glum(Peer):
@@ -16,7 +16,7 @@ class Glum(Peer):
     name = "glum"
     module = "glum"
     distribution = "glum"
-    kinds = frozenset({"logistic"})
+    kinds = GLM | {"logistic"}
 
     def declines(self, task: Task) -> str | None:
         """One response column only, and a p×p Hessian."""
@@ -32,6 +32,8 @@ class Glum(Peer):
         """Fit with its default solver and tolerance."""
         from glum import GeneralizedLinearRegressor
 
-        alpha = 1.0 / (X.shape[0] * task.C)
-        model = GeneralizedLinearRegressor(family="binomial", alpha=alpha, l1_ratio=0.0).fit(X, y)
+        plain = task.kind in GLM
+        alpha = 0.0 if plain else 1.0 / (X.shape[0] * task.C)
+        family = task.kind.removeprefix("glm_") if plain else "binomial"
+        model = GeneralizedLinearRegressor(family=family, alpha=alpha, l1_ratio=0.0).fit(X, y)
         return LinearAnswer(model.coef_[None, :], np.atleast_1d(model.intercept_))

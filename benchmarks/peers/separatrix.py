@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.model import SUBJECT, Task
-from benchmarks.peers.base import LOGISTIC, NAIVE_BAYES, EstimatorPeer
+from benchmarks.model import SUBJECT, LinearAnswer, Task
+from benchmarks.peers.base import GLM, LOGISTIC, NAIVE_BAYES, EstimatorPeer
 
 
 class Separatrix(EstimatorPeer):
@@ -14,7 +14,7 @@ class Separatrix(EstimatorPeer):
     name = SUBJECT
     module = "separatrix"
     distribution = "separatrix"
-    kinds = LOGISTIC | NAIVE_BAYES | {"lda"}
+    kinds = LOGISTIC | NAIVE_BAYES | GLM | {"lda", "evidence"}
     cold_start = "import separatrix\nModel = separatrix.LogisticRegression"
 
     def make(self, task: Task) -> Any:
@@ -26,7 +26,33 @@ class Separatrix(EstimatorPeer):
                 return separatrix.GaussianNB()
             case "multinomial_nb":
                 return separatrix.MultinomialNB()
+            case "glm_binomial" | "glm_poisson":
+                return separatrix.GeneralizedLinearModel(task.kind.removeprefix("glm_"))
+            case "evidence":
+                return separatrix.BayesianLogisticRegression(prior_precision="evidence")
             case "lda":
                 return separatrix.LinearDiscriminantAnalysis(solver="lsqr")
             case _:
                 return separatrix.LogisticRegression(C=task.C)
+
+
+class SeparatrixPlain(EstimatorPeer):
+    """`LogisticRegression()` as it comes, C = 1 and no standard errors: what a summary is measured by."""
+
+    name = "separatrix-plain"
+    module = "separatrix"
+    distribution = "separatrix"
+    kinds = frozenset({"glm_binomial"})
+    counts = False
+    note = "a ridge, no errors: another objective"
+
+    def make(self, task: Task) -> Any:
+        """The unfitted estimator."""
+        import separatrix
+
+        return separatrix.LogisticRegression()
+
+    def fit(self, X: Any, y: Any, task: Task) -> LinearAnswer:
+        """Fit, and nothing more."""
+        model = self.make(task).fit(X, y)
+        return LinearAnswer(model.coef_, model.intercept_)

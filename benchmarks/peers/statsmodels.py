@@ -1,4 +1,4 @@
-"""statsmodels: Logit by Newton, maximum likelihood without a penalty, so a neighbouring problem."""
+"""statsmodels: Logit by Newton, without a penalty and so another objective; GLM by IRLS, with its summary."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.model import LinearAnswer, Task
-from benchmarks.peers.base import Peer, dense_and_narrow
+from benchmarks.peers.base import GLM, Peer, dense_and_narrow
 
 MOST_CELLS = 50_000_000  # it copies the design matrix several times
 
@@ -18,9 +18,8 @@ class Statsmodels(Peer):
     name = "statsmodels"
     module = "statsmodels"
     distribution = "statsmodels"
-    kinds = frozenset({"logistic"})
+    kinds = GLM | {"logistic"}
     counts = False
-    note = "no penalty: another objective"
 
     def declines(self, task: Task) -> str | None:
         """Dense and binary only."""
@@ -33,8 +32,15 @@ class Statsmodels(Peer):
         return super().declines(task) or dense_and_narrow(task, 2_000)
 
     def fit(self, X: Any, y: Any, task: Task) -> LinearAnswer:
-        """Fit with an added constant column, its own advice."""
-        from statsmodels.api import Logit, add_constant
+        """Fit with an added constant column, its own advice; a GLM with its summary."""
+        from statsmodels import api
 
-        params = np.asarray(Logit(y, add_constant(X, has_constant="add")).fit(disp=0).params)
+        design = api.add_constant(X, has_constant="add")
+        if task.kind in GLM:
+            family = api.families.Binomial() if task.kind == "glm_binomial" else api.families.Poisson()
+            fit = api.GLM(y, design, family).fit()
+            str(fit.summary())
+        else:
+            fit = api.Logit(y, design).fit(disp=0)
+        params = np.asarray(fit.params)
         return LinearAnswer(params[None, 1:], params[:1])

@@ -39,6 +39,8 @@ Terms = tuple[FloatArray, FloatArray, FloatArray | None]  # value, slope, and th
 Pair = tuple[FloatArray, FloatArray]  # a number and its logarithm
 
 quiet = np.errstate(all="ignore")
+SMALL = 64  # counts whose y log y − y is kept in a table
+SATURATED = np.array([0.0, *(k * math.log(k) - k for k in range(1, SMALL))])
 POSITIVE_LINKS = ("log", "identity", "inverse", "sqrt", "inverse_squared")
 
 
@@ -339,6 +341,15 @@ class Poisson(_Positive):
 
     def start(self, y: ArrayLike, weight: ArrayLike = 1.0) -> FloatArray:
         return _real(y) + 0.1
+
+    def _terms(self, link: Link, eta: FloatArray, y: FloatArray, curvature: Curvature) -> Terms:
+        counts = _small_counts(y) if isinstance(link, Log) else None
+        if counts is None or not math.isfinite(eta.sum()):
+            return super()._terms(link, eta, y, curvature)
+        mu = np.exp(eta)
+        value = mu - y * eta
+        value += SATURATED[counts]  # what cancels here is below SMALL · EPS
+        return value, mu - y, None if curvature == "none" else mu
 
     def _half(self, y: FloatArray, mu: FloatArray, log_mu: FloatArray) -> FloatArray:
         return divergence(y, mu, y - mu, log_mu)
@@ -752,6 +763,14 @@ def divergence(x: FloatArray, m: FloatArray, d: FloatArray, log_m: FloatArray) -
         square = v[near] ** 2
         value[near] = v[near] * (d[near] + 2.0 * x[near] * square * horner(square, ATANH))
     return value.reshape(shape)
+
+
+def _small_counts(y: FloatArray) -> NDArray[np.intp] | None:
+    """y as indices where all of it is whole and small, else None."""
+    if y.dtype != np.float64 or y.ndim != 1 or len(y) == 0 or not (0 <= y.min() and y.max() < SMALL):
+        return None
+    counts = y.astype(np.intp)
+    return counts if bool(np.all(counts == y)) else None
 
 
 def _short(y: FloatArray, mu: FloatArray) -> FloatArray:

@@ -282,7 +282,7 @@ def _radius_squared(cells: FloatArray, task: Task, scratch: FloatArray) -> float
     if task.explicit:
         return one + float(norms.max(initial=0.0))
     norms -= np.dot(cells, 2.0 * s2 * c.centre)
-    return one + float(norms.max(initial=0.0)) + float(np.sum(s2 * c.centre**2))
+    return one + max(float(norms.max()) + float(np.sum(s2 * c.centre**2)), 0.0)
 
 
 def to_inner(hessian: FloatArray, q: int, task: Task) -> None:

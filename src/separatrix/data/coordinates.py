@@ -1,6 +1,7 @@
 """Inner coordinates:  z = ((x − centre) · scale) B,  so that a column's unit or origin changes nothing.
 
     standard   centre = mean, scale = 1/spread, B = I
+    fewer      the same without columns that are exact combinations of others: their scale is 0
     singular   the same, then B = V Σ⁻¹ from a QR factor of the columns: for condition numbers a Gram matrix
                cannot hold (it squares them), and for columns that repeat each other
     gram       the same, then B ≈ H^{−1/2} from a Gram matrix of a sample: a preconditioner
@@ -16,13 +17,23 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.core.statistics import Gram, Moments, QRFactor
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows
 
+TAKING_PART = 1e-5  # share of a column in a direction that vanishes, above which it is aliased
 FAR_FROM_ORIGIN = 100.0  # |mean| / spread beyond which x − centre is formed before any product
+
+
+@dataclass(frozen=True)
+class Blind:
+    """Changes of the weights that change no score, (p, d): of standardised columns, and in the user's units."""
+
+    directions: FloatArray
+    weights: FloatArray
 
 
 @dataclass(frozen=True)
@@ -35,6 +46,8 @@ class Coordinates:
     lift: float = 1.0  # the intercept's unit: b' = lift · θ_b
     standardised: bool = False  # columns have mean zero and mean square one (or none: constant)
     delicate: bool = False  # B undoes a condition number that products in raw columns would not survive
+    blind: Blind | None = None  # changes of the weights that change no score
+    dropped: tuple[int, ...] = ()  # with B = I, the columns left out because of them
 
     @classmethod
     def standard(cls, moments: Moments, fit_intercept: bool) -> Coordinates:
@@ -110,6 +123,10 @@ class Coordinates:
 
     def inner(self, w: FloatArray) -> FloatArray:
         """t of given weights w (least squares when B is not square: the part that can be expressed)."""
+        if self.dropped:  # the same scores without those columns
+            assert self.blind is not None
+            left_out = list(self.dropped)
+            w = w - self.blind.weights @ np.linalg.solve(self.blind.weights[left_out], w[left_out])
         t = (w.T * self._inverse_scale).T
         return t if self.basis is None else np.linalg.lstsq(self.basis, t, rcond=None)[0]
 
@@ -132,13 +149,91 @@ def singular_coordinates(
     stack = np.vstack([np.sqrt(curvature) * design, np.diag(np.sqrt(ridge) * standard.scale)])
     _, values, vectors = np.linalg.svd(stack, full_matrices=False)
     # a cell is stored to EPS·|mean|: a direction thinner than that is made of rounding
-    noise = EPS * max(8.0 * p, 8.0 * float(np.max(np.abs(moments.mean) * standard.scale, initial=0.0)))
+    noise = _noise(moments, standard)
     keep = values > noise * max(values[0], EPS)
-    aliased = np.empty(0, dtype=np.intp)
+    aliased, blind = np.empty(0, dtype=np.intp), None
     if ridge == 0 and not keep.all():
-        taking_part = np.sqrt(np.sum(vectors[~keep] ** 2, axis=0)) > 1e-5
-        aliased = np.flatnonzero(taking_part & (standard.scale > 0))
-    return replace(standard, basis=vectors[keep].T / values[keep], delicate=True), aliased
+        live = standard.scale > 0
+        directions = vectors[~keep][:, live]
+        directions = directions[np.linalg.norm(directions, axis=1) > 0.5]  # the others are constant columns
+        if len(directions):
+            aliased = np.flatnonzero(live)[np.sqrt(np.sum(directions**2, axis=0)) > TAKING_PART]
+            free = np.zeros((p, len(directions)))
+            free[live] = directions.T
+            blind = Blind(free, standard.scale[:, None] * free)
+    return replace(standard, basis=vectors[keep].T / values[keep], delicate=True, blind=blind), aliased
+
+
+def fewer_columns(rows: Rows, moments: Moments, fit_intercept: bool) -> tuple[Coordinates, np.ndarray] | None:
+    """Standardised coordinates without columns that are combinations of others, and all columns taking part.
+
+    Which ones is found on a sample of rows and then checked on every row, to the rounding of the cells; None where
+    the columns are independent, or nearly dependent without being so. Cost: a QR of the sample, one pass O(npd).
+    """
+    if rows.lazy:
+        return None
+    standard = Coordinates.standard(moments, fit_intercept)
+    live = np.flatnonzero(standard.scale)
+    sample = _standardised_sample(rows, standard, max(20 * rows.p, 2000))[:, live]
+    r, order = scipy.linalg.qr(sample, mode="r", pivoting=True)[-2:]
+    size = np.abs(np.diag(r))
+    noise = _noise(moments, standard)
+    rank = int(np.count_nonzero(size > 1e3 * noise * size[0]))
+    if rank == len(live) or rank == 0:
+        return None
+    combination = scipy.linalg.solve_triangular(r[:rank, :rank], r[:rank, rank:])
+    directions = np.zeros((rows.p, len(live) - rank))
+    directions[live[order[:rank]]] = -combination
+    directions[live[order[rank:]]] = np.eye(len(live) - rank)
+    left = sweep(_largest_score, rows, (standard, directions))[0].value
+    if not np.all(left <= 1e3 * noise * np.sqrt(moments.weight) * np.abs(directions).sum(axis=0)):
+        return None
+    dropped = tuple(sorted(int(j) for j in live[order[rank:]]))
+    scale = standard.scale.copy()
+    scale[list(dropped)] = 0.0
+    taking_part = np.flatnonzero(np.abs(directions).max(axis=1) > TAKING_PART)
+    blind = Blind(directions, standard.scale[:, None] * directions)
+    return replace(standard, scale=scale, blind=blind, dropped=dropped), taking_part
+
+
+def _noise(moments: Moments, standard: Coordinates) -> float:
+    """The relative size below which a direction of the standardised columns is made of rounding."""
+    far = float(np.max(np.abs(moments.mean) * standard.scale, initial=0.0))
+    return EPS * 8.0 * max(float(len(standard.scale)), far)
+
+
+def _standardised_sample(rows: Rows, standard: Coordinates, count: int) -> FloatArray:
+    """About ``count`` rows, evenly spaced over the table, centred and scaled."""
+    parts = []
+    for i in range(rows.n_blocks):
+        block = rows.block(i)
+        step = max(1, rows.n // count)
+        cells = block.X[::step]
+        cells = cells if isinstance(cells, np.ndarray) else cells.toarray()
+        parts.append((cells - standard.centre) * standard.scale)
+    return np.concatenate(parts)
+
+
+@dataclass(frozen=True)
+class _Largest:
+    """max |score| of each direction over some rows."""
+
+    value: FloatArray
+
+    def __add__(self, other: _Largest) -> _Largest:
+        return _Largest(np.maximum(self.value, other.value))
+
+
+def _largest_score(block: Block, params: tuple[Coordinates, FloatArray], _memo: Any) -> tuple[_Largest, None]:
+    standard, directions = params
+    weights = standard.scale[:, None] * directions
+    offset = -standard.centre @ weights
+    largest = np.zeros(directions.shape[1])
+    for part in block.tiles(block.X.shape[1]):
+        scores = block.dense(part) @ weights
+        scores += offset
+        np.maximum(largest, np.abs(scores, out=scores).max(axis=0), out=largest)
+    return _Largest(largest), None
 
 
 def gram_coordinates(

@@ -13,12 +13,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg import lapack
 
 from separatrix.core.links import Link
 from separatrix.core.losses import Multinomial
 from separatrix.core.numerics import FloatArray, softmax
 from separatrix.core.responses import Gaussian, GlmLoss, Response
 from separatrix.data.coordinates import Coordinates
+from separatrix.data.engine import one_blas_thread
 from separatrix.data.firth import FirthObjective
 from separatrix.data.influence import row_forms, row_scores
 from separatrix.data.objective import Evaluation, Objective
@@ -76,7 +78,12 @@ class Likelihood:
     @cached_property
     def root(self) -> FloatArray:
         """R with R Rᵀ = H⁻¹."""
-        values, vectors = np.linalg.eigh(self.information)
+        with one_blas_thread():
+            chol, info = lapack.dpotrf(self.information, lower=1, clean=1)
+            inverse, failed = lapack.dtrtri(chol, lower=1) if info == 0 else (chol, 1)
+            if failed == 0:
+                return np.asarray(inverse.T)
+            values, vectors = np.linalg.eigh(self.information)
         return vectors / np.sqrt(np.maximum(values, np.finfo(float).tiny))
 
     @property
@@ -150,7 +157,6 @@ class Likelihood:
         y, v = self.seen.y, self.seen.precision
         if v is None and self.binary:
             return -self.half_deviance
-        w = np.ones(1) if v is None else v
         phi = self.dispersion_known
         if phi is None:
             s = self.seen.weight
@@ -158,12 +164,16 @@ class Likelihood:
                 phi = 2.0 * self.half_deviance / self.seen.count
             else:
                 phi = 2.0 * self.half_deviance / (len(y) if s is None else float(s.sum()))
+        law, at = self.response, np.asarray(phi)
         try:
             with np.errstate(all="ignore"):
-                saturated = self.response._saturated(y, np.broadcast_to(w, y.shape), np.asarray(phi))
+                if v is None:
+                    saturated = self.seen.total_of(lambda y: law._saturated(y, np.ones_like(y), at))
+                else:
+                    saturated = self.seen.total(law._saturated(y, v, at), weight=False)
         except NotImplementedError:
             return np.nan
-        return self.seen.total(saturated, weight=False) - self.half_deviance / phi
+        return saturated - self.half_deviance / phi
 
     @cached_property
     def binary(self) -> bool:
@@ -216,9 +226,7 @@ class Likelihood:
     @cached_property
     def estimable(self) -> np.ndarray:
         """Which parameters the data determine: no direction they do not see takes part in them."""
-        blind = blind_directions(self.objective.coordinates, self.objective.fit_intercept)
-        size = np.sqrt(np.sum(blind**2, axis=1))
-        ok = size <= NOT_ESTIMABLE * max(float(size.max(initial=0.0)), 1e-300)
+        ok = determined(self.objective.coordinates, self.objective.fit_intercept)
         if self.objective.fit_intercept:
             ok[1:][list(self.constant)] = False
         else:
@@ -342,15 +350,13 @@ def user_rows(c: Coordinates, fit_intercept: bool) -> FloatArray:
     return np.vstack([top, np.column_stack([weights, np.zeros(len(weights))])])
 
 
-def blind_directions(c: Coordinates, fit_intercept: bool) -> FloatArray:
-    """Changes of (b, w) that change no score, as columns of unit size in standardised columns; none as a rule."""
-    p = len(c.scale)
-    if c.basis is None or c.basis.shape[1] == np.count_nonzero(c.scale):
-        return np.zeros((p + int(fit_intercept), 0))
-    q, _ = np.linalg.qr(c.basis, mode="complete")
-    free = q[:, c.basis.shape[1] :]
-    free = free[:, np.linalg.norm(free[c.scale > 0], axis=0) > 1e-8]
+def determined(c: Coordinates, fit_intercept: bool) -> np.ndarray:
+    """Which of (b, w) no blind direction moves: (p + 1,) or (p,)."""
+    if c.blind is None:
+        return np.ones(len(c.scale) + int(fit_intercept), dtype=bool)
+    weights = np.abs(c.blind.directions).max(axis=1) <= NOT_ESTIMABLE
     if not fit_intercept:
-        return free
-    shift = -(c.centre * c.scale) @ free
-    return np.vstack([shift, free])
+        return weights
+    terms = c.centre[:, None] * c.blind.weights
+    intercept = bool(np.all(np.abs(terms.sum(axis=0)) <= NOT_ESTIMABLE * np.abs(terms).sum(axis=0)))
+    return np.append(intercept, weights)

@@ -37,7 +37,7 @@ def constrained_minimum(
     """min F subject to Aθ = r, from the unconstrained minimum θ; A (c, k) meets θ.T.ravel()."""
     point, now = theta, at
     scale = abs(at.value) + 1.0 / objective.total_weight
-    first = True
+    first, last = True, np.inf
     for _ in range(STEPS):
         assert now.hessian is not None
         solve = factorise(now.hessian).solve
@@ -48,8 +48,12 @@ def constrained_minimum(
         bars = np.linalg.solve(a @ q, np.column_stack([a @ p, miss]))
         d = -p + q @ bars[:, 0]
         left = float(max(-(d @ g), 0.0))
-        if not first and left <= STILL * scale:
+        settled = left <= STILL * scale or (
+            left <= 1e-12 * scale and left >= 0.5 * last
+        )  # the rest is rounding
+        if not first and settled:
             return Constrained(point, now, True)
+        last = np.inf if first else left
         if first:  # onto the constraint, where a parabola would have its minimum
             d = d - q @ bars[:, 1]
         step = d.reshape(point.shape[::-1]).T

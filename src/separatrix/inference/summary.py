@@ -23,14 +23,12 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray
-
-if TYPE_CHECKING:
-    import pandas as pd
+from separatrix.data.frames import data_frame
 
 WIDTH = 100  # of the notes, and of a header that is to stay in two columns
 ABSENT = "—"
@@ -103,15 +101,9 @@ class Summary:
         if self.stars and "p" not in self.columns:
             raise ValueError("stars mark the column p, and there is none: leave stars=False")
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> Any:
         """The numbers, unrounded, as a pandas DataFrame with the index and the column names as they are."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError(
-                'to_frame needs pandas: pip install "separatrix[frames]" (the numbers are in .columns)'
-            ) from None
-        return pd.DataFrame({name: np.asarray(v) for name, v in self.columns.items()}, index=list(self.index))
+        return data_frame(self.columns, self.index)
 
     # ---- text ----
 

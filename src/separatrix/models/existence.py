@@ -140,7 +140,7 @@ def glm_verdict(
     rounding = score_rounding(problem, fit) ** 2
     target = max(SOLVERS[fit.solver].goal(float(model.tol)), 1e-13) * abs(value) + 2 * rounding
     if proven and outcome.stopped_by not in STOPPED_EARLY and not gap <= target:
-        certificate = certify(fit.objective, fit.objective.from_user(fit.coef, fit.intercept))
+        certificate = certify(fit.objective, outcome.theta)
         value, gap = certificate.objective, min(gap, certificate.gap)
         unique = unique or certificate.unique
     if np.isfinite(gap):

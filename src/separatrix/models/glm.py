@@ -318,8 +318,9 @@ class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
         plain = family.name == "binomial" and link.name == "logit" and seen.offset is None
         if plain and bool(np.all((y == 0) | (y == 1))):
             return Logistic(), 2.0 * y - 1.0
-        proven = not np.isnan(GlmLoss(family, link, observed=True).range_factor)
-        loss = GlmLoss(family, link, observed=proven and self.penalty is None)
+        loss = GlmLoss(family, link)
+        if not (loss.canonical or np.isnan(loss.range_factor) or self.penalty == "firth"):
+            loss = replace(loss, observed=True)
         return loss, y if seen.offset is None else np.column_stack([y, seen.offset])
 
     def _start(
@@ -377,7 +378,7 @@ class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
         coef, intercept, warm = start
         fit = minimise(
             problem, solver, max_iter=self.max_iter, start=(coef, intercept), warm=warm,
-            exists=not existence.in_doubt, **options,
+            exists=not existence.in_doubt, errors=not self.alpha, **options,
         )  # fmt: skip
         if worth_a_proof(problem, fit, existence):
             existence.proof, existence.undecided = glm_existence(self, problem, existence)
@@ -387,7 +388,7 @@ class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
 
                 more = minimise(
                     problem, solver, max_iter=self.max_iter - done, start=(fit.coef, fit.intercept), exists=True,
-                    **options,
+                    errors=True, **options,
                 )  # fmt: skip
                 fit = joined(fit, more)
         return fit
@@ -414,7 +415,7 @@ class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
         columns = tuple(f"x{j}" for j in range(problem.rows.p)) if names is None else tuple(map(str, names))
         self._likelihood_ = Likelihood(
             objective,
-            objective.from_user(fit.coef, fit.intercept),
+            fit.outcome.theta,
             seen,
             columns,
             family,
@@ -423,6 +424,9 @@ class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
             tuple(int(j) for j in np.flatnonzero(problem.moments.constant)) if self.fit_intercept else (),
             known_dispersion(self.family, family),
         )
+        last = fit.outcome.last
+        if last is not None and objective is fit.objective and problem.kind.proven and problem.loss.bend != 0:
+            self._likelihood_.__dict__["at"] = last  # the sweep for the errors has been made already
         verdict, limits = glm_verdict(self, problem, fit, existence, self._likelihood_)
         if limits is not None:
             self.rule_, self.coef_, self.intercept_ = limits
@@ -562,9 +566,11 @@ def null_deviance(
 ) -> float:
     """Σ_i s_i d(y_i, μ₀): the deviance of the model without columns."""
     s = seen.weight
-    if seen.offset is None and fit_intercept:
-        mu: Any = float(np.average(seen.y if s is None else np.where(s > 0, seen.y, 0.0), weights=s))
-    else:
-        mu = link.inverse(intercept + (0.0 if seen.offset is None else seen.offset))
     with np.errstate(all="ignore"):
-        return seen.total(family.unit_deviance(seen.y, mu))
+        if seen.offset is not None:
+            return seen.total(family.unit_deviance(seen.y, link.inverse(intercept + seen.offset)))
+        if fit_intercept:
+            mean = float(np.average(seen.y if s is None else np.where(s > 0, seen.y, 0.0), weights=s))
+        else:
+            mean = float(link.inverse(0.0))
+        return seen.total_of(lambda y: family.unit_deviance(y, mean))

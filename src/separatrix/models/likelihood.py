@@ -79,7 +79,7 @@ def verdict_of(
     target = max(SOLVERS[fit.solver].goal(float(model.tol)), 1e-13) * abs(value) + 2 * rounding
     if not np.isfinite(gap) or (gap > target and outcome.stopped_by not in STOPPED_EARLY):
         # the solver's own bound is not the best one: curvature may prove more
-        certificate = certify(objective, objective.from_user(fit.coef, fit.intercept))
+        certificate = certify(objective, outcome.theta)
         value, gap = certificate.objective, min(gap, certificate.gap)
         unique = unique or certificate.unique
     gap = max(gap, rounding)

@@ -393,7 +393,7 @@ class LogisticRegression(Inferential, LinearClassifier):
         columns = tuple(f"x{j}" for j in range(problem.rows.p)) if names is None else tuple(map(str, names))
         kept = Likelihood(
             fit.objective,
-            fit.objective.from_user(fit.coef, fit.intercept),
+            fit.outcome.theta,
             Observations(y, frequency=problem.rows.weight),
             columns,
             Binomial() if k is None else None,

@@ -24,6 +24,7 @@ from separatrix.core.statistics import Moments
 from separatrix.data.coordinates import (
     Coordinates,
     diagonal_coordinates,
+    fewer_columns,
     gram_coordinates,
     penalised_coordinates,
     row_span,
@@ -39,6 +40,7 @@ from separatrix.solve.registry import SOLVERS, Solver, refuse_lazy
 FLOPS = 4e10  # of one machine, to the order of magnitude: only ratios of costs are compared
 FIRST_ORDER_SWEEPS = 60  # a typical L-BFGS fit
 NEWTON_SWEEPS = 6
+QR_IS_CHEAP = 3e7  # products of a QR factor below which it is the way to find columns that repeat each other
 GRAM_LIMIT = 3000  # columns up to which a factor is worth forming
 WIDE_ROWS = 1500  # rows up to which wide data go through the span of their rows
 
@@ -93,18 +95,21 @@ def minimise(
     verbose: int = 0,
     seed: int = 0,
     exists: bool = False,
+    errors: bool = False,
 ) -> LinearFit:
     """Minimise the problem.
 
     ``tol`` sets the gap asked for (``Solver.goal``), ``start`` is a (coef, intercept) to begin from, ``warm`` whether
     it is thought to be near the answer, and ``exists`` says that a minimum is known to exist, so that slow progress
-    is no reason to suspect separation.
+    is no reason to suspect separation. ``errors``: Newton's outcome is to bring its last Hessian along.
     """
     began = time.perf_counter()
     extra = {**(options or {}), "exists": exists}
     # small factorisations between sweeps lose more to waking BLAS threads than they gain
     with one_blas_thread():
         extra["warm"] = warm and start is not None
+        if errors:
+            extra["errors"] = True
         return _minimise(problem, solver, tol, max_iter, extra, start, record, verbose, seed, began)
 
 
@@ -133,12 +138,18 @@ def _minimise(
     goal = chosen.goal(tol)
     outcome = chosen.run(account, theta, goal, max_iter, **extra)
     aliased = np.empty(0, dtype=np.intp)
+    fewer = None
+    if outcome.ill_conditioned and problem.ridge == 0 and rows.n * rows.p**2 > QR_IS_CHEAP:
+        fewer = fewer_columns(rows, problem.moments, problem.fit_intercept)
+        account.sweeps += 1
+        if fewer is None and outcome.value == np.inf:  # a sample alone said so, and may have missed a level
+            outcome = chosen.run(account, theta, goal, max_iter, doubt=False, **extra)
     if outcome.ill_conditioned:
-        coordinates, aliased = singular_coordinates(
+        coordinates, aliased = fewer or singular_coordinates(
             problem.rows, problem.moments, problem.fit_intercept, problem.ridge, loss_curvature(objective)
         )
         objective = problem.objective(coordinates)
-        account = Account(objective, record, verbose, sweeps=account.sweeps + 1)
+        account = Account(objective, record, verbose, sweeps=account.sweeps + (fewer is None))
         theta = objective.zero() if start is None else objective.from_user(*start)
         outcome = chosen.run(account, theta, goal, max_iter, **extra)
     elif problem.ridge == 0 and not chosen.quadratic and rows.p <= GRAM_LIMIT and rows.p < rows.n:
@@ -214,16 +225,12 @@ def _least_norm(
 ) -> tuple[FloatArray, FloatArray]:
     """Of all weights with the same scores, the shortest in the user's units.
 
-    Scores fix Bᵀ-coordinates t = B⁺(w/scale); the free directions are scale·N with N orthogonal to span(B).
+    The directions that change no score are the coordinates' blind ones.
     """
     c = objective.coordinates
-    assert c.basis is not None
-    q, _ = np.linalg.qr(c.basis, mode="complete")
-    null = c.scale[:, None] * q[:, c.basis.shape[1] :]
-    null = null[:, np.linalg.norm(null, axis=0) > 0]
-    if null.shape[1] == 0:
+    if c.blind is None:
         return coef, intercept
-    free, _ = np.linalg.qr(null)
+    free, _ = np.linalg.qr(c.blind.weights)
     w = coef.T
     shorter = w - free @ (free.T @ w)
     change = shorter - w

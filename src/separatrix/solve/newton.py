@@ -14,6 +14,7 @@ Cost: O(nq²) a sweep with the Hessian, O(nq) without, O(q³) a factor; q parame
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,9 @@ SAMPLE_ROWS = 40  # sampled rows a parameter: enough that a sampled step is bett
 ILL_CONDITIONED = 1e-11  # reciprocal condition of H below which the caller should change coordinates
 PARABOLA_CONDITIONED = 1e-7  # and where one step has to be exact
 NEW_HESSIAN_COST = 4.0  # a new Hessian and the step it saves, in sweeps without one
+SAME_CURVATURE = (
+    2e-7  # a change of scores, and so relatively of the curvature, that standard errors do not see
+)
 SLOW = 0.3  # a step that leaves more than this of the decrement does not converge quadratically
 RUNAWAY_AFTER = 6  # such steps before separation is suspected
 RUNAWAY = "the weights run away"
@@ -51,8 +55,14 @@ def newton(
     theta: float | None = None,
     warm: bool = False,
     exists: bool = False,
+    errors: bool = False,
+    doubt: bool = True,
 ) -> Outcome:
     """Minimise the account's objective from ``start``; ``exists``: a minimum is known to, however slow the way.
+
+    With ``errors`` the outcome brings the evaluation with the Hessian it ended by, for standard errors: the sweep that
+    is likely to be the last then takes it along. ``doubt``: a first sample whose columns repeat each other ends the
+    attempt, for the caller to look into it.
 
     ``tol`` is the gap asked for, relative to F; ``theta`` the notes' own rule instead: stop when ‖Δw‖ < θ. With
     ``theta``, or when the path is recorded, every step is the notes' own too: no sampled start, no kept factor.
@@ -63,7 +73,10 @@ def newton(
     plain = theta is not None or account.record
     point, anchor = start.copy(), None
     if not (warm or plain or bend == 0) and objective.proven:
-        point, anchor = _sampled_start(account, point, bend)
+        sampled = _sampled_start(account, point, bend, doubt)
+        if sampled is None:
+            return Outcome(point, np.inf, np.inf, None, 0, "ill-conditioned", np.inf, ill_conditioned=True)
+        point, anchor = sampled
     plain = plain or not proven
     anchor = anchor if proven else None
     at = account.evaluate(point, order=2 if anchor is None else 1)
@@ -106,7 +119,12 @@ def newton(
                     break
             order = 2 if plain else _next_order(decrement, contraction, gap, target, anchor, point)
             before, then = point, at
-            measure = anchor.worth_measuring(decrement, contraction, goal, at) if order == 1 else {}
+            measure: dict[str, Any] = {}
+            if order == 1 and anchor.may_be_last(decrement, contraction, goal):
+                if errors:
+                    order = 2
+                else:
+                    measure = anchor.worth_measuring(decrement, contraction, at)
             point, at = _descend(account, point, at, step, decrement, order, measure)
             if at.hessian is not None:
                 anchor = _Anchor(point, at, bend)
@@ -121,7 +139,8 @@ def newton(
     unique = None if anchor.factor.singular or not np.isfinite(gap) else True
     gap = max(gap, ROUNDING * abs(at.value))
     runaway = stopped == RUNAWAY
-    return Outcome(point, at.value, gap, unique, iterations, stopped, _norm(at), runaway=runaway)
+    outcome = Outcome(point, at.value, gap, unique, iterations, stopped, _norm(at), runaway=runaway)
+    return replace(outcome, last=anchor.ended(point, at)) if errors else outcome
 
 
 def _reason_to_stop(
@@ -157,6 +176,7 @@ class _Anchor:
     def __init__(self, theta: FloatArray, at: Evaluation, range_factor: float):
         assert at.hessian is not None
         self.theta, self.share, self.range_factor = theta, at.share, range_factor
+        self.hessian = at.hessian
         self.factor = factorise(at.hessian)
         self.pairs: list[Pair] = []
         self.measured: tuple[FloatArray, float] | None = None
@@ -181,13 +201,18 @@ class _Anchor:
         if new.drift < np.inf:
             self.measured = (theta, new.drift)
 
-    def worth_measuring(
-        self, decrement: float, contraction: float, goal: float, at: Evaluation
-    ) -> dict[str, Any]:
-        """What the next sweep should measure for the proof: nothing until it may be the last one."""
-        expected = decrement * min(contraction, 1.0) / np.sqrt(self.share)
-        if self.share == 1 or contraction == 0 or expected**2 > 20 * goal:
+    def expected(self, decrement: float, contraction: float) -> float:
+        """The decrement after the next step, if it shrinks as the last one did."""
+        return decrement * min(contraction, 1.0) / float(np.sqrt(self.share))
+
+    def may_be_last(self, decrement: float, contraction: float, goal: float) -> bool:
+        return contraction > 0 and self.expected(decrement, contraction) ** 2 <= 20 * goal
+
+    def worth_measuring(self, decrement: float, contraction: float, at: Evaluation) -> dict[str, Any]:
+        """What the sweep that may be the last should measure for the proof of a sample's factor."""
+        if self.share == 1:
             return {}
+        expected = self.expected(decrement, contraction)
         return {"since": self.theta, "radius": not 2 * expected * self.bend(at) < 1}
 
     def bend(self, at: Evaluation) -> float:
@@ -217,11 +242,18 @@ class _Anchor:
     def fresh(self, theta: FloatArray) -> bool:
         return bool(np.array_equal(theta, self.theta))
 
+    def ended(self, theta: FloatArray, at: Evaluation) -> Evaluation | None:
+        """The evaluation at θ with the Hessian in hand, where that was taken so near that it is θ's to rounding."""
+        near = self.fresh(theta) or self.drift(theta, at) < SAME_CURVATURE
+        return replace(at, hessian=self.hessian) if self.share == 1 and near else None
+
 
 def _sampled_start(
-    account: Account, start: FloatArray, range_factor: float
-) -> tuple[FloatArray, _Anchor | None]:
+    account: Account, start: FloatArray, range_factor: float, doubt: bool
+) -> tuple[FloatArray, _Anchor | None] | None:
     """A few damped steps on a 64th of the rows, then a 16th, then a 4th; and the 4th's factor where it serves.
+
+    None where the first sample already shows columns that repeat each other: those need other coordinates.
 
     The point only starts the real fit; the factor may carry it, since the rows left out only add curvature.
     """
@@ -232,6 +264,11 @@ def _sampled_start(
         if objective.rows.lazy or objective.rows.n < stride * max(SAMPLE_ROWS * size, 4096):
             continue
         at = account.evaluate(theta, order=2, stride=stride)
+        assert at.hessian is not None
+        if doubt and theta is start and objective.ridge == 0 and objective.coordinates.basis is None:
+            factor = factorise(at.hessian)
+            if factor.singular or factor.reciprocal_condition < ILL_CONDITIONED:
+                return None
         for _ in range(6):
             assert at.hessian is not None
             step = -factorise(at.hessian + ridge).solve(at.gradient.T.ravel())

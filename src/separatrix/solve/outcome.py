@@ -41,6 +41,7 @@ class Outcome:
     gradient_norm: float
     runaway: bool = False
     ill_conditioned: bool = False
+    last: Evaluation | None = None  # at θ with its Hessian, where a solver was asked for it
 
 
 @dataclass
