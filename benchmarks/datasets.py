@@ -24,13 +24,14 @@ def dense(n: int, p: int, n_classes: int = 2) -> Callable[[float], Dataset]:
     return make
 
 
-def counts(n: int, p: int) -> Callable[[float], Dataset]:
-    """A maker of correlated columns n×p with Poisson counts of mean about one."""
+def counts(n: int, p: int, *, at_least_one: bool = False) -> Callable[[float], Dataset]:
+    """A maker of correlated columns n×p with Poisson counts of mean about one, or whether they are positive."""
 
     def make(scale: float = 1.0) -> Dataset:
         rows = _scaled(n, scale)
         kept = cache.arrays(f"counts-{rows}x{p}", lambda: _counts(rows, p))
-        return Dataset(kept["X"], kept["y"], f"correlated normal columns, {rows:,}×{p}, Poisson counts")
+        y, what = (kept["y"] > 0, "two classes") if at_least_one else (kept["y"], "Poisson counts")
+        return Dataset(kept["X"], y.astype(np.int64), f"correlated normal columns, {rows:,}×{p}, {what}")
 
     return make
 

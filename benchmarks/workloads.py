@@ -66,10 +66,10 @@ WORKLOADS: dict[str, Workload] = {
         ),
         Workload(
             "GL1",
-            "binomial GLM with standard errors and summary, 500,000×50 dense (L1's data), no penalty",
+            "binomial GLM with summary, L1's data (10 columns repeat others), no penalty",
             Goal(
-                "10× statsmodels, 2× glum (which gives no errors), within 1.5× of plain LogisticRegression",
-                against={"statsmodels": 10.0, "glum": 2.0, "separatrix-plain": 1 / 1.5},
+                "within 1.5× of plain LogisticRegression, 10× statsmodels",
+                against={"separatrix-plain": 1 / 1.5, "statsmodels": 10.0},
             ),
             race.run,
             kind="glm_binomial",
@@ -78,6 +78,17 @@ WORKLOADS: dict[str, Workload] = {
         ),
         Workload(
             "GL2",
+            "binomial GLM with standard errors and summary, 500,000×50 dense, no penalty",
+            Goal(
+                "10× statsmodels, 2× glum (which gives no errors)", against={"statsmodels": 10.0, "glum": 2.0}
+            ),
+            race.run,
+            kind="glm_binomial",
+            data=counts(500_000, 50, at_least_one=True),
+            score=objective.log_loss,
+        ),
+        Workload(
+            "GL3",
             "Poisson GLM with standard errors and summary, 500,000×50 dense, no penalty",
             Goal(
                 "10× statsmodels, 2× glum (which gives no errors)", against={"statsmodels": 10.0, "glum": 2.0}

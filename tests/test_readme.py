@@ -21,6 +21,7 @@ class Checker(doctest.OutputChecker):
 def hide(text: str) -> str:
     text = re.sub(r"\b\d+(\.\d+)? m?s\b", "<time>", text)
     text = re.sub(r"\b\d+(\.\d+)? sweeps", "<n> sweeps", text)
+    text = re.sub(r"\bsweeps +\d+(\.\d+)?", "sweeps <n>", text)
     return re.sub(r"\d\.\de-1\d", "<tiny>", text)
 
 

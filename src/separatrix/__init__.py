@@ -15,6 +15,8 @@ _HOME = {
     "LogisticRegression": "separatrix.models.logistic",
     "LeastSquaresClassifier": "separatrix.models.least_squares",
     "GeneralizedLinearModel": "separatrix.models.glm",
+    "BayesianLogisticRegression": "separatrix.models.bayesian",
+    "compare_evidence": "separatrix.models.evidence",
     "anova": "separatrix.models.anova",
     "LinearDiscriminantAnalysis": "separatrix.models.discriminant",
     "QuadraticDiscriminantAnalysis": "separatrix.models.discriminant",

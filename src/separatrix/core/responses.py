@@ -767,7 +767,7 @@ def divergence(x: FloatArray, m: FloatArray, d: FloatArray, log_m: FloatArray) -
 
 def _small_counts(y: FloatArray) -> NDArray[np.intp] | None:
     """y as indices where all of it is whole and small, else None."""
-    if y.dtype != np.float64 or y.ndim != 1 or len(y) == 0 or not (0 <= y.min() and y.max() < SMALL):
+    if y.dtype != np.float64 or y.ndim != 1 or len(y) == 0 or not (y.min() >= 0 and y.max() < SMALL):
         return None
     counts = y.astype(np.intp)
     return counts if bool(np.all(counts == y)) else None

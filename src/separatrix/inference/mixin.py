@@ -201,7 +201,7 @@ class Inferential:
         if method != "wald" or covariance != "model":
             fit.need_data(f"the {method} test")
         a = np.eye(len(fit.names))[places]
-        names = list(dict.fromkeys(fit.names[j] for j in places))
+        names = [c if isinstance(c, str) else fit.columns[c] for c in _listed(columns)]
         words = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
         r = np.broadcast_to(np.asarray(value, dtype=float), (len(places),))
         return linear_test(fit, a, r, words, method, inner_covariance(fit, covariance, groups))

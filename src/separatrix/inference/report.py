@@ -79,7 +79,8 @@ def _family(fit: Likelihood) -> str:
 
 def _notes(model: Any, fit: Likelihood, level: float, covariance: str, intervals: str) -> tuple[str, ...]:
     v = model.verdict_
-    notes = [v.headline()]
+    notes = [f"formula: {model.formula_}"] if hasattr(model, "formula_") else []
+    notes.append(v.headline())
     if v.status == "no optimum":
         notes.append("no standard errors, tests or intervals: an estimate that does not exist has none")
     else:

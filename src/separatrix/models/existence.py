@@ -12,6 +12,7 @@ coefficient of −∞. Both are the separability of classes when a row in betwee
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ class Existence:
     undecided: str = ""
     proven: bool = False  # that an estimate exists
 
-    @property
+    @cached_property
     def in_doubt(self) -> bool:
         """Whether the likelihood could rise for ever: no penalty, and responses at the end of their range."""
         if self.problem.ridge > 0 or not self.problem.kind.proven:
@@ -234,11 +235,20 @@ def _separated(model: Any, problem: Problem, fit: LinearFit, existence: Existenc
             _sentence(existence, proof),
             f"a direction along which the likelihood never falls is in verdict_.direction ({proof.n_rows} "
             "rows checked)",
-            'try penalty="firth", alpha > 0, or BayesianLogisticRegression: each gives a finite estimate',
+            _remedies(existence),
         ),
         proof.direction, proof.columns, _checkable(existence),
     )  # fmt: skip
     return verdict, (rule, coef, b)
+
+
+def _remedies(existence: Existence) -> str:
+    ways = ["alpha > 0"]
+    if existence.family.name in ("binomial", "poisson"):
+        ways.insert(0, 'penalty="firth"')
+    if existence.family.name == "binomial":
+        ways.append("BayesianLogisticRegression")
+    return f"try {' or '.join(ways)}: a finite estimate"
 
 
 def _sentence(existence: Existence, proof: Separability) -> str:
@@ -259,6 +269,9 @@ def _all_at_one_end(
     verdict = Verdict(
         type(model).__name__, "no optimum", fit.outcome.value, np.inf, 0.0, False, fit.sweeps, fit.seconds,
         fit.outcome.stopped_by,
-        (f"every response is {y[0]:g}, so the intercept runs to {'+' if up else '−'}∞ and the weights say nothing",),
+        (
+            f"every response is {y[0]:g}, so the intercept runs to {'+' if up else '−'}∞ and the weights say nothing",
+            "responses that differ, or a prior, are needed: there is nothing to estimate",
+        ),
     )  # fmt: skip
     return verdict, (rule, coef, float(b))

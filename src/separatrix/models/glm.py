@@ -11,8 +11,6 @@ Poisson model whose zeros are cut off by a hyperplane has no estimate either, an
 from __future__ import annotations
 
 import time
-import warnings
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Self
 
@@ -27,7 +25,6 @@ from separatrix.core.losses import Logistic, Loss
 from separatrix.core.numerics import FloatArray
 from separatrix.core.responses import Gaussian, GlmLoss, Response, response
 from separatrix.data.door import (
-    is_count,
     is_dask,
     is_positive,
     read_for_prediction,
@@ -35,15 +32,15 @@ from separatrix.data.door import (
     refuse_nonfinite,
     rows_of,
 )
-from separatrix.data.engine import engine, one_blas_thread
+from separatrix.data.engine import one_blas_thread
 from separatrix.data.objective import Objective
 from separatrix.data.observations import Observations, read_observations, read_offset
 from separatrix.inference.likelihood import Likelihood
 from separatrix.inference.mixin import PENALISED, Inferential
 from separatrix.models.existence import Existence, glm_existence, glm_verdict, worth_a_proof
+from separatrix.models.running import check_limits, threads, warn_of
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.registry import SOLVERS
-from separatrix.verdict.verdict import ConvergenceWarning, SeparationWarning
 
 
 class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
@@ -152,7 +149,7 @@ class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
         """
         began = time.perf_counter()
         family, link = self._check_parameters()
-        with self._engine(), one_blas_thread():
+        with threads(self.n_jobs), one_blas_thread():
             problem, seen = self._read(X, y, sample_weight, offset, exposure, precision, family, link)
             start = self._start(problem, seen, family, link)
             existence = Existence(family, link, problem, seen)
@@ -162,7 +159,11 @@ class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
         self.__dict__.pop("path_", None)
         if fit.path is not None:
             self.path_ = fit.path
-        self._warn()
+        warn_of(
+            self.verdict_,
+            f"The way out: {self.verdict_.findings[-1]}" if self.verdict_.findings else "",
+            "Increase max_iter, or choose another link",
+        )
         return self
 
     @classmethod
@@ -267,18 +268,8 @@ class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
             raise ValueError(f'penalty {self.penalty!r} is unknown: use None, or "firth"; a ridge is alpha')
         if self.penalty == "firth" and self.alpha:
             raise ValueError('penalty="firth" and alpha are two penalties: choose one')
-        if not is_positive(self.tol):
-            raise ValueError(f"tol must be a positive number, got {self.tol!r}")
-        if not (is_count(self.max_iter) and self.max_iter >= 1):
-            raise ValueError(f"max_iter must be a whole number of at least 1, got {self.max_iter!r}")
-        if self.n_jobs is not None and (not is_count(self.n_jobs) or self.n_jobs == 0):
-            raise ValueError(f"n_jobs must be None or a whole number other than 0, got {self.n_jobs!r}")
+        check_limits(self.tol, self.max_iter, self.n_jobs)
         return family, link
-
-    def _engine(self) -> Any:
-        if self.n_jobs is None or self.n_jobs < 0:
-            return nullcontext()
-        return engine("serial") if self.n_jobs == 1 else engine(workers=int(self.n_jobs))
 
     def _read(
         self,
@@ -464,31 +455,33 @@ class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
             raise AttributeError(f"GeneralizedLinearModel has no {name}_ here: {PENALISED}")
         return super()._known(name)
 
-    def _warn(self) -> None:
-        verdict = self.verdict_
-        if verdict.status == "no optimum":
-            warnings.warn(
-                f"no maximum-likelihood estimate exists: {verdict.findings[0]}. coef_ shows ±inf or NaN where "
-                "a weight "
-                'has no finite value; predictions are those of the limit. Use penalty="firth" or alpha > 0',
-                SeparationWarning,
-                stacklevel=3,
-            )
-        elif verdict.status == "not converged":
-            proven = f"{verdict.gap:.1e}" if np.isfinite(verdict.gap) else "an unknown amount"
-            warnings.warn(
-                f"the objective may be {proven} above its minimum ({verdict.tol:.1e} was asked for; stopped: "
-                f"{verdict.stopped_by}). Increase max_iter, or choose another link",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
     def _objectives_of(
-        self, X: Any, y: Any, sample_weight: Any = None
+        self, X: Any, y: Any, sample_weight: Any = None, **given: Any
     ) -> list[tuple[Objective, FloatArray, FloatArray]]:
         """(objective, weights, intercept) of this estimator on given data, for :func:`separatrix.verify`."""
-        problem, _ = self._read(X, y, sample_weight, None, None, None, self.family_, self.link_, reset=False)
+        problem, _ = self._read_again(X, y, sample_weight, **given)
         return [(problem.objective(), self.coef_, np.asarray(self.intercept_))]
+
+    def _proof_from_data(self, X: Any, y: Any, sample_weight: Any = None, **given: Any) -> Any:
+        """The separation of given data, found afresh; None where there is none or it cannot be decided."""
+        problem, seen = self._read_again(X, y, sample_weight, **given)
+        return glm_existence(self, problem, Existence(self.family_, self.link_, problem, seen))[0]
+
+    def _read_again(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        offset: Any = None,
+        exposure: Any = None,
+        precision: Any = None,
+    ) -> tuple[Problem, Observations]:
+        if hasattr(self, "_table"):
+            from separatrix.data.formula import cells_of
+
+            X = cells_of(self._table, X)
+        given = (sample_weight, offset, exposure, precision)
+        return self._read(X, y, *given, self.family_, self.link_, reset=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -538,7 +531,10 @@ def null_intercept(family: Response, link: Link, seen: Observations, fit_interce
         return b
     offset = seen.offset if seen.weight is None else seen.offset[seen.weight > 0]
     loss = GlmLoss(family, link)
-    b -= float(np.average(offset, weights=s))
+    if link.name == "log":  # a Poisson's answer, and near the others'
+        b = float(np.log(start) - np.log(np.average(np.exp(offset), weights=s)))
+    else:
+        b -= float(np.average(offset, weights=s))
     value = float(np.average(loss.value(b + offset, y), weights=s))
     if not np.isfinite(value):
         return b  # the start by least squares takes over

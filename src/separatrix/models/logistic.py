@@ -9,9 +9,7 @@ Notes: [6867] 3.2.2 (likelihood, gradient, separable data), [PC] "Logistic Regre
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -33,15 +31,15 @@ from separatrix.data.door import (
     refuse_one_class,
     rows_of,
 )
-from separatrix.data.engine import engine, one_blas_thread
+from separatrix.data.engine import one_blas_thread
 from separatrix.data.objective import Objective
 from separatrix.inference.mixin import PENALISED, Inferential
 from separatrix.models.base import LinearClassifier, minimum_cost
 from separatrix.models.likelihood import false_alarm, joined, no_optimum, separation, verdict_of
+from separatrix.models.running import check_limits, threads, warn_of
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.outcome import Path
 from separatrix.solve.registry import Solver, refuse_lazy, resolve
-from separatrix.verdict.verdict import ConvergenceWarning, SeparationWarning
 
 
 class LogisticRegression(Inferential, LinearClassifier):
@@ -148,7 +146,7 @@ class LogisticRegression(Inferential, LinearClassifier):
         if solver is not None and is_dask(X):
             refuse_lazy(solver)
         start = self._start_values()
-        with self._engine(), one_blas_thread():
+        with threads(self.n_jobs), one_blas_thread():
             problem = self._read(X, y, sample_weight, reset=True)
             options: dict[str, Any] = {
                 "tol": float(self.tol),
@@ -185,7 +183,11 @@ class LogisticRegression(Inferential, LinearClassifier):
         self.__dict__.pop("path_", None)
         if fit.path is not None:
             self.path_: Path = fit.path
-        self._warn()
+        warn_of(
+            self.verdict_,
+            'Use a finite C, or penalty="firth", to get an estimate',
+            'Increase max_iter, or use solver="auto"',
+        )
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -261,12 +263,7 @@ class LogisticRegression(Inferential, LinearClassifier):
             raise ValueError(
                 "intercept_scaling is liblinear's: the intercept is never penalised here, leave it 1"
             )
-        if not is_positive(self.tol):
-            raise ValueError(f"tol must be a positive number, got {self.tol!r}")
-        if not (is_count(self.max_iter) and self.max_iter >= 1):
-            raise ValueError(f"max_iter must be a whole number of at least 1, got {self.max_iter!r}")
-        if self.n_jobs is not None and (not is_count(self.n_jobs) or self.n_jobs == 0):
-            raise ValueError(f"n_jobs must be None or a whole number other than 0, got {self.n_jobs!r}")
+        check_limits(self.tol, self.max_iter, self.n_jobs)
         if isinstance(self.class_weight, str) and self.class_weight != "balanced":
             raise ValueError(f'class_weight {self.class_weight!r} is unknown: use "balanced" or a dictionary')
         if not (self.class_weight is None or isinstance(self.class_weight, (str, Mapping))):
@@ -290,11 +287,6 @@ class LogisticRegression(Inferential, LinearClassifier):
             )
         if self.solver not in ("auto", "newton", "newton-cholesky"):
             raise ValueError(f'solver {self.solver!r} does not know Firth\'s penalty: use "auto"')
-
-    def _engine(self) -> Any:
-        if self.n_jobs is None or self.n_jobs < 0:
-            return nullcontext()
-        return engine("serial") if self.n_jobs == 1 else engine(workers=int(self.n_jobs))
 
     def _seed(self) -> int:
         if self.random_state is None or is_count(self.random_state):
@@ -425,25 +417,6 @@ class LogisticRegression(Inferential, LinearClassifier):
             return np.asarray(table[0])
         with np.errstate(invalid="ignore"):
             return np.delete(table - table[fit.reference], fit.reference, axis=0).ravel()
-
-    def _warn(self) -> None:
-        verdict = self.verdict_
-        if verdict.status == "no optimum":
-            warnings.warn(
-                f"no maximum-likelihood estimate exists: {verdict.findings[0]}. coef_ shows ±inf or NaN where a "
-                "weight has no finite value; predictions are those of the limit. Use a finite C, or "
-                'penalty="firth", to get an estimate',
-                SeparationWarning,
-                stacklevel=3,
-            )
-        elif verdict.status == "not converged":
-            proven = f"{verdict.gap:.1e}" if np.isfinite(verdict.gap) else "an unknown amount"
-            warnings.warn(
-                f"the objective may be {proven} above its minimum ({verdict.tol:.1e} was asked for; stopped: "
-                f'{verdict.stopped_by}). Increase max_iter, or use solver="auto"',
-                ConvergenceWarning,
-                stacklevel=3,
-            )
 
     def _objectives_of(
         self, X: Any, y: Any, sample_weight: Any = None

@@ -25,7 +25,6 @@ from separatrix.data.objective import Evaluation
 from separatrix.solve.lbfgs import Pair, two_loop
 from separatrix.solve.outcome import Account, Outcome
 from separatrix.verdict.gaps import (
-    FAR,
     ROUNDING,
     decrement_after_step,
     factorise,
@@ -60,9 +59,9 @@ def newton(
 ) -> Outcome:
     """Minimise the account's objective from ``start``; ``exists``: a minimum is known to, however slow the way.
 
-    With ``errors`` the outcome brings the evaluation with the Hessian it ended by, for standard errors: the sweep that
-    is likely to be the last then takes it along. ``doubt``: a first sample whose columns repeat each other ends the
-    attempt, for the caller to look into it.
+    With ``errors`` the outcome brings the evaluation with the Hessian it ended by, for standard errors: the sweep
+    that is likely to be the last then takes it along. ``doubt``: a first sample whose columns repeat each other
+    ends the attempt, for the caller to look into it.
 
     ``tol`` is the gap asked for, relative to F; ``theta`` the notes' own rule instead: stop when ‖Δw‖ < θ. With
     ``theta``, or when the path is recorded, every step is the notes' own too: no sampled start, no kept factor.
@@ -107,7 +106,7 @@ def newton(
             goal = max(tol * abs(at.value), EPS**2 * first_value)
             target = max(goal, ROUNDING * abs(at.value))
             if theta is None:
-                free = _free_step(anchor, point, at, step, decrement, target)
+                free = _free_step(anchor, point, at, decrement, goal)
                 if free is not None:
                     (point, at, gap), stopped = free, "gap ≤ tol"
                     account.visit(point, at, f"gap {gap:.1e}")
@@ -125,7 +124,7 @@ def newton(
                     order = 2
                 else:
                     measure = anchor.worth_measuring(decrement, contraction, at)
-            point, at = _descend(account, point, at, step, decrement, order, measure)
+            point, at = _descend(account, point, at, step, decrement, order, measure, anchor.noise(at))
             if at.hessian is not None:
                 anchor = _Anchor(point, at, bend)
             else:
@@ -239,6 +238,11 @@ class _Anchor:
             return np.inf
         return stale_curvature_gap(decrement / np.sqrt(self.share), self.bend(at), drift)
 
+    def noise(self, at: Evaluation) -> float:
+        """What rounding scores to EPS does to F: at most EPS · mean |ℓ'|, and |ℓ'| ≈ √(2ℓℓ'')."""
+        value = max(abs(at.value), 1e-300)
+        return EPS * (value + float(np.sqrt(2.0 * value * np.max(np.diag(self.hessian)))))
+
     def fresh(self, theta: FloatArray) -> bool:
         return bool(np.array_equal(theta, self.theta))
 
@@ -295,15 +299,18 @@ def _sampled_start(
 
 
 def _free_step(
-    anchor: _Anchor, point: FloatArray, at: Evaluation, step: FloatArray, decrement: float, target: float
+    anchor: _Anchor, point: FloatArray, at: Evaluation, decrement: float, target: float
 ) -> tuple[FloatArray, Evaluation, float] | None:
-    """Take the step in hand when the bound after it meets the target and F after it is known to rounding."""
-    if anchor.share < 1 or anchor.pairs:
+    """Take the factor's step when the bound after it meets the target and F after it is known to rounding."""
+    if anchor.share < 1:
         return None  # what the bound after a step speaks of is the step of the whole Hessian
+    step = -anchor.solve(at.gradient)
     drift, reach = anchor.drift(point, at), anchor.reach(step, at)
+    if not drift + reach < 1:
+        return None  # too far for anything to be proven
     after = decrement_after_step(decrement, drift, reach)
     gap = anchor.gap_at(after, drift + reach, at)
-    leaves_parabola = decrement**2 * np.expm1(min(drift + reach, FAR))
+    leaves_parabola = decrement**2 * np.expm1(drift + reach)
     floor = ROUNDING * abs(at.value)
     if not (gap <= target and leaves_parabola <= floor):
         return None
@@ -335,9 +342,10 @@ def _descend(
     decrement: float,
     order: int,
     measure: dict[str, Any],
+    noise: float,
 ) -> tuple[FloatArray, Evaluation]:
-    """θ + αd with F lower than before (α = 1, ½, ¼ …)."""
-    slack = 4 * EPS * max(abs(at.value), 1e-300)
+    """θ + αd with F lower than before (α = 1, ½, ¼ …), to the noise of its sum."""
+    slack = 4 * noise
     scale = 1.0
     for _ in range(40):
         trial = theta + scale * step

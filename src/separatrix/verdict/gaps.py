@@ -173,6 +173,7 @@ class Certificate:
     unique: bool | None
     gradient_norm: float
     sweeps: int
+    left: float = np.inf  # ½ν², what a parabola through θ says of the distance; proves nothing
 
 
 def certify(objective: Objective, theta: FloatArray, *, hessian_limit: int = 3000) -> Certificate:
@@ -186,8 +187,9 @@ def certify(objective: Objective, theta: FloatArray, *, hessian_limit: int = 300
         range_ = range_factor(objective) * at.radius * float(np.sqrt(factor.inverse_trace))
         decrement = float(np.sqrt(max(g @ factor.solve(g), 0.0)))
         curvature = curvature_gap(decrement, range_) if not factor.singular else np.inf
+        left = np.inf if factor.singular else 0.5 * decrement**2
     else:
-        at, curvature = objective.evaluate(theta), np.inf
+        at, curvature, left = objective.evaluate(theta), np.inf, np.inf
     fenchel = np.inf
     if objective.ridge:
         fenchel, _ = FenchelBound(objective, objective.evaluate(objective.zero())).gap(theta, at)
@@ -201,4 +203,5 @@ def certify(objective: Objective, theta: FloatArray, *, hessian_limit: int = 300
         True if np.isfinite(curvature) or objective.ridge > 0 else None,
         float(np.linalg.norm(at.gradient)),
         2 if objective.ridge else 1,
+        left,
     )

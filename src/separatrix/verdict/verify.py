@@ -21,11 +21,12 @@ from separatrix.verdict.separability import separability
 from separatrix.verdict.verdict import Verdict
 
 
-def verify(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Verdict:
+def verify(model: Any, X: Any, y: Any, sample_weight: Any = None, **given: Any) -> Verdict:
     """F(ŵ) − min F at most how much, recomputed from X (n, p), y (n,) and the fitted parameters.
 
     Two to five sweeps. The verdict's ``tol`` is the one the fit was asked for, so ``status`` says whether the
     parameters deserve it on these data: a model judged on other data than it was fitted to is not optimal.
+    ``given`` is what else the fit was given (offset, exposure, precision).
 
     Examples
     --------
@@ -43,35 +44,41 @@ def verify(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Verdict:
     check_is_fitted(model)
     name = type(model).__name__
     if hasattr(model, "_verdict_from_data"):
-        verdict: Verdict = model._verdict_from_data(X, y, sample_weight)
+        verdict: Verdict = model._verdict_from_data(X, y, sample_weight, **given)
         return replace(verdict, seconds=time.perf_counter() - began)
     if not hasattr(model, "_objectives_of"):
         raise TypeError(f"{name} makes no claim that could be verified from data")
-    parts: list[tuple[Objective, Any, Any]] = model._objectives_of(X, y, sample_weight)
+    parts: list[tuple[Objective, Any, Any]] = model._objectives_of(X, y, sample_weight, **given)
     claimed = model.verdict_
     if not np.isfinite(model.coef_).all():
-        return _no_optimum(model, parts[0][0].fit_intercept, X, y, sample_weight, began)
-    found = [_certificate(*part, claimed.tol) for part in parts]
-    value, gap = sum(c.objective for c in found), sum(c.gap for c in found)
-    unique = None if any(c.unique is None for c in found) else all(c.unique for c in found)
+        if hasattr(model, "_proof_from_data"):
+            proof = model._proof_from_data(X, y, sample_weight, **given)
+            return _no_optimum(model, proof, proof is not None and proof.kind != "overlap", began)
+        found = separability(X, y, sample_weight, fit_intercept=parts[0][0].fit_intercept)
+        proven = found.kind != "overlap" and found.check(X, y, sample_weight)
+        return _no_optimum(model, found, proven, began)
+    certificates = [_certificate(*part, claimed.tol) for part in parts]
+    value, gap = sum(c.objective for c in certificates), sum(c.gap for c in certificates)
+    unique = None if any(c.unique is None for c in certificates) else all(c.unique for c in certificates)
     status: Any = "not converged"
     if gap <= _goal(claimed.tol, value):
         status = "closed form" if claimed.status == "closed form" else "optimal"
+    elif claimed.status == "stationary" and sum(c.left for c in certificates) <= _goal(claimed.tol, value):
+        status = "stationary"
     return Verdict(
-        name, status, value, gap, claimed.tol, unique, sum(c.sweeps for c in found),
+        name, status, value, gap, claimed.tol, unique, sum(c.sweeps for c in certificates),
         time.perf_counter() - began, "verified from data",
-        (f"gradient norm {max(c.gradient_norm for c in found):.1e}",),
+        (f"gradient norm {max(c.gradient_norm for c in certificates):.1e}",),
     )  # fmt: skip
 
 
-def _no_optimum(model: Any, fit_intercept: bool, X: Any, y: Any, sample_weight: Any, began: float) -> Verdict:
-    """Prove afresh that the classes are separated, and check the proof."""
-    found = separability(X, y, sample_weight, fit_intercept=fit_intercept)
-    proven = found.kind != "overlap" and found.check(X, y, sample_weight)
+def _no_optimum(model: Any, found: Any, proven: bool, began: float) -> Verdict:
+    """The verdict on a fit without an optimum, from a separation found afresh (None: there is none)."""
+    words = ("no direction was found along which the likelihood rises for ever",)
     return Verdict(
         type(model).__name__, "no optimum" if proven else "no claim", np.nan, np.inf, model.verdict_.tol, None, 0,
-        time.perf_counter() - began, "verified from data", (found.sentence(),), found.direction,
-        found.columns, found,
+        time.perf_counter() - began, "verified from data", words if found is None else (found.sentence(),),
+        None if found is None else found.direction, () if found is None else found.columns, found,
     )  # fmt: skip
 
 
