@@ -619,12 +619,13 @@ class GlmLoss(Loss):
     @property
     def convex(self) -> bool:
         """Whether ℓ is convex in η: canonical links, 0/1 responses' usual ones, and some more by inspection."""
+        if isinstance(self.response, Tweedie):
+            return self.link.name == "log" and self.response.power <= 2
         pairs = {
             "binomial": ("probit", "cloglog", "log", "identity"),
             "poisson": ("identity", "sqrt"),
             "gamma": ("log",),
             "negative_binomial": ("log",),
-            "tweedie": ("log",),
         }
         return self.canonical or self.link.name in pairs.get(self.response.name, ())
 

@@ -6,6 +6,8 @@ left out and counted. A table remembers how it was made, so that new frames are 
 
 from __future__ import annotations
 
+import re
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +32,8 @@ class FormulaTable:
 def read_formula(formula: str, frame: Any, extras: dict[str, Any]) -> FormulaTable:
     """The table a formula describes on a frame of any kind narwhals reads."""
     formulaic = _formulaic()
+    if not isinstance(formula, str):
+        raise TypeError(f'a formula is a text like "y ~ x + C(g)", got {type(formula).__name__}')
     data = _pandas(frame)
     if "~" not in formula:
         raise ValueError(f'formula {formula!r} has no response: write "y ~ terms"')
@@ -41,13 +45,18 @@ def read_formula(formula: str, frame: Any, extras: dict[str, Any]) -> FormulaTab
     try:
         made = formulaic.model_matrix(formula, data, na_action="drop")
     except Exception as error:  # formulaic wraps whatever evaluating a term raised
-        raise ValueError(f"formula {formula!r} could not be evaluated: {error}") from error
+        raise ValueError(f"formula {formula!r} could not be evaluated: {_plain(error)}") from error
     if not hasattr(made, "rhs") or not hasattr(made, "lhs"):
         raise ValueError(f'formula {formula!r} has no response: write "y ~ terms"')
     y, X = made.lhs, made.rhs
     spec = X.model_spec
     intercept = "Intercept" in X.columns
     places = data.index.get_indexer(X.index)
+    whole = np.ones(len(places), dtype=bool)  # an empty cell in a weight or an offset drops its row too
+    for value in given.values():
+        if value.dtype.kind == "f":
+            whole &= ~np.isnan(value[places])
+    places, X, y = places[whole], X[whole], y[whole]
     if len(X) == 0:
         raise ValueError("every row has an empty cell in some column of the formula: nothing is left to fit")
     terms: dict[str, list[int]] = {}
@@ -62,7 +71,7 @@ def read_formula(formula: str, frame: Any, extras: dict[str, Any]) -> FormulaTab
         )
     return FormulaTable(
         X,
-        _response(y),
+        _response(y, formula, data, places),
         terms,
         intercept,
         spec,
@@ -75,14 +84,21 @@ def cells_of(spec: Any, frame: Any) -> Any:
     """The columns of a formula's right-hand side on a new frame."""
     data = _pandas(frame)
     try:
-        X = spec.get_model_matrix(data, na_action="raise")
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "error"
+            )  # a level that was not seen is only warned of, and coded as the first
+            X = spec.get_model_matrix(data, na_action="raise")
     except Exception as error:
-        raise ValueError(f"the frame does not give the columns of the formula: {error}") from error
+        raise ValueError(f"the frame does not give the columns of the formula: {_plain(error)}") from error
     return X.drop(columns="Intercept") if "Intercept" in X.columns else X
 
 
-def _response(y: Any) -> Any:
-    """The response's numbers; of two levels coded apart, the second; two columns are counts."""
+def _response(y: Any, formula: str, data: Any, places: np.ndarray) -> Any:
+    """The response's numbers, or its labels; two columns are counts."""
+    name = formula.split("~")[0].strip()
+    if name in data.columns and data[name].dtype.kind not in "fiub":
+        return np.asarray(data[name].iloc[places].tolist(), dtype=object)
     if y.shape[1] == 1:
         return y.iloc[:, 0].to_numpy()
     levels = [str(c).rsplit("[", 1) for c in y.columns]
@@ -110,8 +126,14 @@ def _names_missing(formula: str, data: Any, formulaic: Any) -> list[str]:
     try:
         names = formulaic.Formula(formula).required_variables
     except Exception as error:
-        raise ValueError(f"formula {formula!r} could not be read: {error}") from error
-    return sorted(str(v) for v in names if str(v) not in data.columns)
+        raise ValueError(f"formula {formula!r} could not be read: {_plain(error)}") from error
+    return sorted(str(v) for v in names if str(v) not in data.columns and str(v) != ".")
+
+
+def _plain(error: Exception) -> str:
+    """formulaic's message without the marks it colours a terminal with."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).replace("⧛", "").replace("⧚", "")
+    return " ".join(text.split())
 
 
 def _pandas(frame: Any) -> Any:

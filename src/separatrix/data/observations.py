@@ -83,18 +83,24 @@ def read_observations(
 ) -> Observations:
     """Everything a row brings besides its columns; ``classes`` are the labels of an earlier fit, if it had any."""
     frequency = read_weights(sample_weight, n)
+    frequency = None if frequency is None else frequency.copy()  # kept for what is asked after the fit
     shift = read_offset(offset, exposure, n, link)
     precise = _precision(precision, n, family)
+    present = _present(frequency, precise)
+    if present is not None and not present.any():
+        raise ValueError(
+            "sample_weight and precision leave no row that weighs something: nothing is left to fit"
+        )
     values = _values(y, n)
     if family.name == "binomial":
-        return _binomial(values, n, frequency, precise, shift, classes)
+        return _binomial(values, n, frequency, precise, shift, classes, present)
     if values.ndim == 2:
         raise ValueError(
             f"y has shape {values.shape}: two columns are counts of successes and failures, which only the binomial "
             "family reads; give one response a row"
         )
-    numbers = _numbers(values, family)
-    _refuse_outside(numbers, family, _present(frequency, precise))
+    numbers = _numbers(values, family, present)
+    _refuse_outside(numbers, family)
     return Observations(numbers, shift, frequency, precise)
 
 
@@ -180,9 +186,17 @@ def _values(y: Any, n: int) -> np.ndarray:
     return values
 
 
-def _numbers(values: np.ndarray, family: Response) -> FloatArray:
+def _numbers(values: np.ndarray, family: Response, present: Any = None) -> FloatArray:
+    """Finite numbers; a row that weighs nothing is absent, whatever it holds, and gets the response of another."""
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: y must be real numbers")
+    if values.dtype.kind in "mM":
+        raise ValueError(
+            f"y holds dates or durations ({values.dtype}): give the numbers that are meant, days or hours"
+        )
+    if present is not None and not present.all():
+        values = values.copy()
+        values[~present] = values[np.flatnonzero(present)[0]]
     try:
         numbers = values.astype(np.float64)
     except (TypeError, ValueError):
@@ -198,18 +212,15 @@ def _numbers(values: np.ndarray, family: Response) -> FloatArray:
 
 
 def _present(frequency: FloatArray | None, precision: FloatArray | None) -> Any:
-    if frequency is None and precision is None:
-        return slice(None)
-    one = np.ones(1)
-    return ((one if frequency is None else frequency) > 0) & ((one if precision is None else precision) > 0)
+    """Which rows weigh something; None: all."""
+    if frequency is None or precision is None:
+        only = precision if frequency is None else frequency
+        return None if only is None else only > 0
+    return frequency * precision > 0
 
 
-def _refuse_outside(y: FloatArray, family: Response, present: Any) -> None:
-    outside = family.outside(y)
-    if isinstance(present, slice):
-        bad = np.flatnonzero(outside)
-    else:
-        bad = np.flatnonzero(outside & present)
+def _refuse_outside(y: FloatArray, family: Response) -> None:
+    bad = np.flatnonzero(family.outside(y))
     if not len(bad):
         return
     i = int(bad[0])
@@ -232,6 +243,7 @@ def _binomial(
     precision: FloatArray | None,
     shift: FloatArray | None,
     classes: Any,
+    present: Any,
 ) -> Observations:
     from separatrix.core.responses import Binomial
 
@@ -239,6 +251,9 @@ def _binomial(
     if values.ndim == 2:
         return _counts(_numbers(values, family), frequency, precision, shift)
     if values.dtype.kind in "USO" and not _are_numbers(values):
+        if present is not None and not present.all():
+            values = values.copy()
+            values[~present] = values[np.flatnonzero(present)[0]]
         labels, codes = read_labels(values, n)
         if classes is not None:
             labels, codes = _known(labels, codes, classes)
@@ -250,8 +265,8 @@ def _binomial(
             )
         words = f"response: {labels.tolist()[1]!r} counts as success, {labels.tolist()[0]!r} as failure"
         return Observations(codes.astype(np.float64), shift, frequency, precision, labels, (words,))
-    y = _numbers(values, family)
-    _refuse_outside(y, family, _present(frequency, precision))
+    y = _numbers(values, family, present)
+    _refuse_outside(y, family)
     if bool(np.all((y == 0) | (y == 1))):
         return Observations(y, shift, frequency, precision)
     if precision is None and frequency is not None:

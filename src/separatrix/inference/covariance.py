@@ -69,7 +69,9 @@ def inner_covariance(fit: Likelihood, kind: str, groups: Any = None) -> FloatArr
             )
         u = u / (np.sqrt(room) if kind == "HC2" else room)
     meat = score_products(fit.objective, u, fit.seen.frequency)
-    factor = n / (n - k) if kind == "HC1" else 1.0
+    factor = 1.0
+    if kind == "HC1":
+        factor = n / (n - k) if n > k else np.nan
     return factor * (bread @ meat @ bread)
 
 

@@ -29,7 +29,7 @@ class Test:
 
     ``df_residual`` is None for a χ² with ``df`` degrees of freedom, else the law is F(df, df_residual).
 
-    >>> print(Test("lr", "age", 3.84, 1, None))
+    >>> print(Test("lr", "age = 0", 3.84, 1, None))
     likelihood ratio test of age = 0: χ² = 3.84 on 1 df, p = 0.05004
     """
 
@@ -51,7 +51,9 @@ class Test:
         name = {"wald": "Wald", "lr": "likelihood ratio", "score": "score"}[self.method]
         law = "χ²" if self.df_residual is None else "F"
         on = f"{self.df} df" if self.df_residual is None else f"{self.df} and {self.df_residual:g} df"
-        return f"{name} test of {self.hypothesis} = 0: {law} = {self.statistic:.4g} on {on}, p = {self.p_value:.4g}"
+        return (
+            f"{name} test of {self.hypothesis}: {law} = {self.statistic:.4g} on {on}, p = {self.p_value:.4g}"
+        )
 
 
 def linear_test(
@@ -61,7 +63,7 @@ def linear_test(
     inner = a @ fit.user_map
     df = int(np.linalg.matrix_rank(inner / np.linalg.norm(inner, axis=1, keepdims=True)))
     if df < len(a):
-        raise ValueError(f"the {len(a)} conditions on {name} repeat each other: {df} of them say all")
+        raise ValueError(f"the {len(a)} conditions {name} repeat each other: {df} of them say all")
     residual = fit.df_residual if fit.estimates_dispersion else None
     if method == "wald":
         miss = a @ fit.beta - r

@@ -28,9 +28,8 @@ from separatrix.data.observations import Observations
 from separatrix.inference.mixin import INTERCEPT
 from separatrix.verdict.gaps import Factor, factorise
 
-NOT_ESTIMABLE = (
-    1e-7  # share of a parameter in a direction the data do not see, above which it has no estimate
-)
+CHANGED = "{} goes through the data of the fit again, and they have been changed in place since: fit again"
+NOT_ESTIMABLE = 1e-7  # share of a parameter in a blind direction, above which it has no estimate
 
 
 @dataclass(frozen=True)
@@ -52,12 +51,17 @@ class Likelihood:
     dispersion_known: float | None = None
     classes: tuple[str, ...] = ()
     reference: int = 0
+    weights: tuple[FloatArray, FloatArray] | None = None  # coef and intercept as the model shows them
+    ended: float | None = None  # the objective's value where the solver ended
 
     # ---- at the maximum ----
 
     @cached_property
     def at(self) -> Evaluation:
-        return self.objective.evaluate(self.theta, order=2)
+        found = self.objective.evaluate(self.theta, order=2)
+        if self.ended is not None and not abs(found.value - self.ended) <= 1e-6 * abs(self.ended) + 1e-12:
+            raise ValueError(CHANGED.format("a standard error"))
+        return found
 
     @cached_property
     def information(self) -> FloatArray:
@@ -164,13 +168,15 @@ class Likelihood:
                 phi = 2.0 * self.half_deviance / self.seen.count
             else:
                 phi = 2.0 * self.half_deviance / (len(y) if s is None else float(s.sum()))
+        if not phi > 0:
+            return np.inf  # the fit leaves nothing over, and the density of what is certain has no bound
         law, at = self.response, np.asarray(phi)
         try:
             with np.errstate(all="ignore"):
                 if v is None:
                     saturated = self.seen.total_of(lambda y: law._saturated(y, np.ones_like(y), at))
                 else:
-                    saturated = self.seen.total(law._saturated(y, v, at), weight=False)
+                    saturated = self.seen.total(np.where(v > 0, law._saturated(y, v, at), 0.0), weight=False)
         except NotImplementedError:
             return np.nan
         return saturated - self.half_deviance / phi
@@ -221,7 +227,14 @@ class Likelihood:
     @cached_property
     def beta(self) -> FloatArray:
         """The parameters as printed; those without an estimate are NaN only in their errors."""
-        return self.user_map @ self.theta.T.ravel()
+        if self.weights is None:
+            return self.user_map @ self.theta.T.ravel()
+        coef, intercept = self.weights
+        table = np.column_stack([np.atleast_1d(intercept), np.atleast_2d(coef)])
+        table = table if self.objective.fit_intercept else table[:, 1:]
+        if not self.classes:
+            return np.asarray(table[0])
+        return np.delete(table - table[self.reference], self.reference, axis=0).ravel()
 
     @cached_property
     def estimable(self) -> np.ndarray:
@@ -288,7 +301,7 @@ class Likelihood:
         if reference == self.reference:
             return self
         other = replace(self, reference=reference)
-        kept = set(_SETTLED) - {"model_covariance"}
+        kept = set(_SETTLED) - {"model_covariance", "beta"}
         other.__dict__.update({name: vars(self)[name] for name in kept if name in vars(self)})
         return other
 
@@ -305,9 +318,7 @@ class Likelihood:
             )
         value = self.objective.evaluate(self.theta).value
         if not abs(value - self.at.value) <= 1e-8 * abs(self.at.value) + 1e-12:
-            raise ValueError(
-                f"{what} goes through the data of the fit again, and X has been changed in place since: fit again"
-            )
+            raise ValueError(CHANGED.format(what))
 
     def without_data(self) -> Likelihood:
         """The same with everything that is known kept and the rows left behind: what a pickle holds."""

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
+from separatrix.data.engine import one_blas_thread
 
 if TYPE_CHECKING:  # loaded when asked for: a plain fit imports none of it
     from separatrix.inference.hypothesis import Test
@@ -38,7 +39,7 @@ class Inferential:
     _no_inference_: str
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
         if "_likelihood_" in state:
             state["_likelihood_"] = state["_likelihood_"].without_data()
         return state
@@ -100,6 +101,7 @@ class Inferential:
         """Observations less the parameters they determine."""
         return float(self._known("df_residual"))
 
+    @one_blas_thread()
     def covariance(self, kind: str = "model", groups: Any = None, *, reference: Any = None) -> FloatArray:
         """Covariance of the estimates: (k, k), the intercept first; for K classes class by class.
 
@@ -113,6 +115,8 @@ class Inferential:
 
         fit = self._inference(reference)
         check_kind(kind, groups)
+        if not self._has_optimum:  # an estimate that does not exist has no errors
+            return np.full((len(fit.names),) * 2, np.nan)
         if kind != "model":
             fit.need_data(f"the {kind} covariance")
         return covariance_matrix(fit, kind, groups)
@@ -123,6 +127,7 @@ class Inferential:
         """√diag of :meth:`covariance`: (k,)."""
         return np.sqrt(np.diag(self.covariance(kind, groups, reference=reference)))
 
+    @one_blas_thread()
     def confidence_intervals(
         self,
         level: float = 0.95,
@@ -155,9 +160,11 @@ class Inferential:
             raise ValueError('a profile interval follows the likelihood: for robust errors use method="wald"')
         if not self._has_optimum:
             return np.full((len(wanted), 2), np.nan)
+        self._refuse_unfinished("a profile interval")
         fit.need_data("a profile interval")
         return np.array([profile_interval(fit, j, level) for j in wanted])
 
+    @one_blas_thread()
     def test(
         self,
         columns: Any,
@@ -198,14 +205,21 @@ class Inferential:
                 f"{lost[0]!r} is aliased: the data do not tell it from a combination of other columns, so there is "
                 "nothing to test; drop one of them, or test them together with the columns they repeat"
             )
+        if method != "wald":
+            self._refuse_unfinished(f"the {method} test")
         if method != "wald" or covariance != "model":
             fit.need_data(f"the {method} test")
         a = np.eye(len(fit.names))[places]
         names = [c if isinstance(c, str) else fit.columns[c] for c in _listed(columns)]
         words = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-        r = np.broadcast_to(np.asarray(value, dtype=float), (len(places),))
+        r = np.asarray(value, dtype=float)
+        if r.shape not in ((), (1,), (len(places),)) or not np.isfinite(r).all():
+            raise ValueError(f"value must be a finite number, or {len(places)} of them; got {value!r}")
+        r = np.broadcast_to(r, (len(places),))
+        words += f" = {', '.join(f'{v:g}' for v in np.unique(r))}"
         return linear_test(fit, a, r, words, method, inner_covariance(fit, covariance, groups))
 
+    @one_blas_thread()
     def residuals(self, kind: str = "deviance", *, standardised: bool = False) -> FloatArray:
         """One number a row (n,), of the fit's own data; for K classes (n, K), deviance residuals (n,).
 
@@ -218,12 +232,14 @@ class Inferential:
         fit.need_data("a residual")
         return residuals(fit, kind, standardised)
 
+    @one_blas_thread()
     def leverage(self) -> FloatArray:
         """h_i = w_i x_iᵀ I⁻¹ x_i (n,): how far a row pulls its own fitted mean; they sum to the parameters."""
         fit = self._inference()
         fit.need_data("leverage")
         return fit.leverage
 
+    @one_blas_thread()
     def cooks_distance(self) -> FloatArray:
         """r_i² h_i / (k φ (1 − h_i)²) (n,), Pearson residuals r: how far the fit would move without the row."""
         from separatrix.inference.residuals import cooks_distance
@@ -232,6 +248,7 @@ class Inferential:
         fit.need_data("Cook's distance")
         return cooks_distance(fit)
 
+    @one_blas_thread()
     def summary(
         self,
         level: float = 0.95,
@@ -239,12 +256,14 @@ class Inferential:
         groups: Any = None,
         *,
         intervals: str = "wald",
+        exponentiate: bool = False,
         reference: Any = None,
     ) -> Summary:
         """The table users of R and statsmodels know, and the verdict below it.
 
         Columns coef, se, z (t where the dispersion is estimated), p, low, high; the intercept first. ``str()``,
-        ``to_frame()``, ``to_html()``, ``to_latex()``.
+        ``to_frame()``, ``to_html()``, ``to_latex()``. With ``exponentiate`` coef, low and high are e to their power:
+        odds ratios under the logit, ratios of means under the log; se, z and p stay those of the logarithm.
         """
         from separatrix.inference.covariance import check_kind
         from separatrix.inference.report import coefficient_table
@@ -255,7 +274,15 @@ class Inferential:
         ends = self.confidence_intervals(
             level, intervals, *(() if intervals == "profile" else (covariance, groups)), reference=reference
         )
-        return coefficient_table(self, fit, error, ends, level, covariance, intervals)
+        return coefficient_table(self, fit, error, ends, level, covariance, intervals, bool(exponentiate))
+
+    def _refuse_unfinished(self, what: str) -> None:
+        verdict = self.verdict_  # type: ignore[attr-defined]
+        if verdict.status in ("not converged", "interrupted"):
+            raise ValueError(
+                f"{what} measures from the maximum, which the fit did not reach (stopped: {verdict.stopped_by}): "
+                "increase max_iter and fit again"
+            )
 
     # ---- names ----
 

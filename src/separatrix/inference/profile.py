@@ -14,11 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.objective import Evaluation, Objective
 from separatrix.verdict.gaps import factorise
 
 STEPS = 200
+QUICK = 25  # steps after which the direct way to an interval's end is given up for a search
 STILL = 1e-20  # ½ν² under the constraint, relative to the scale of F, at which it is met
 
 
@@ -36,7 +37,6 @@ def constrained_minimum(
 ) -> Constrained:
     """min F subject to Aθ = r, from the unconstrained minimum θ; A (c, k) meets θ.T.ravel()."""
     point, now = theta, at
-    scale = abs(at.value) + 1.0 / objective.total_weight
     first, last = True, np.inf
     for _ in range(STEPS):
         assert now.hessian is not None
@@ -47,7 +47,7 @@ def constrained_minimum(
         miss = a @ point.T.ravel() - r
         bars = np.linalg.solve(a @ q, np.column_stack([a @ p, miss]))
         d = -p + q @ bars[:, 0]
-        left = float(max(-(d @ g), 0.0))
+        left, scale = float(max(-(d @ g), 0.0)), abs(now.value)
         settled = left <= STILL * scale or (
             left <= 1e-12 * scale and left >= 0.5 * last
         )  # the rest is rounding
@@ -87,45 +87,89 @@ def interval_end(
 ) -> float:
     """The largest (sign +1) or least (−1) a·θ with F(θ) ≤ F̂ + rise; ±inf where F never rises that far.
 
-    ``a`` meets θ.T.ravel(). NaN where the search did not settle.
+    ``a`` meets θ.T.ravel(). NaN where neither way settles, which rounding can do.
     """
+    found = _by_newton(objective, theta, at, a, rise, sign)
+    return _by_search(objective, theta, at, a, rise, sign) if np.isnan(found) else found
+
+
+def _by_newton(
+    objective: Objective, theta: FloatArray, at: Evaluation, a: FloatArray, rise: float, sign: int
+) -> float:
+    """Venzon and Moolgavkar's sequence; NaN where it does not settle within a few steps."""
     level = at.value + rise
     point, now = theta, at
-    best, stuck = float(a @ theta.T.ravel()), 0
-    for count in range(STEPS):
+    for count in range(QUICK):
         assert now.hessian is not None
         solve = factorise(now.hessian).solve
         g = now.gradient.T.ravel()
         p, q = solve(g), solve(a)
         along = float(a @ q)
         room = level - now.value + 0.5 * float(g @ p)
-        if not along > 0:
-            return sign * np.inf
-        if room > 0:
-            bar = sign * np.sqrt(2.0 * room / along)
-            d = -p + bar * q
-        else:  # too far out: back towards the profile's ridge first
-            d = -p + q * float(a @ p) / along
+        if not (along > 0 and room > 0):
+            return np.nan
         tangent = g - a * (float(a @ p) / along)
         off = 0.5 * float(tangent @ solve(tangent))
-        here = float(a @ point.T.ravel())
-        if count and abs(now.value - level) <= 1e-12 * rise and off <= 1e-12 * rise:
-            return here
-        stuck = stuck + 1 if abs(here - best) <= 1e-15 * (abs(here) + abs(best)) else 0
-        if stuck > 3 and abs(now.value - level) <= 1e-8 * rise:
-            return here
-        best = here
-        step = d.reshape(point.shape[::-1]).T
-        size = 1.0
-        for _ in range(30):
-            trial = point + size * step
-            new = objective.evaluate(trial, order=2)
-            if np.isfinite(new.value) and new.value <= level + max(3.0 * rise, 2.0 * (now.value - level)):
-                break
-            size *= 0.5
-        else:
+        if count and abs(now.value - level) <= _near(at, now, rise) and off <= _near(at, now, rise):
+            return float(a @ point.T.ravel())
+        step = (-p + sign * np.sqrt(2.0 * room / along) * q).reshape(point.shape[::-1]).T
+        point = point + step
+        now = objective.evaluate(point, order=2)
+        if not (np.isfinite(now.value) and now.value <= level + 10.0 * rise):
             return np.nan
-        point, now = trial, new
-        if count > 60 and now.value < level and abs(here) > 1e3 * (1.0 + abs(float(a @ theta.T.ravel()))):
-            return sign * np.inf
+    return np.nan
+
+
+def _near(at: Evaluation, now: Evaluation, rise: float) -> float:
+    """How near F + rise is near enough: far below the rise, and not below what rounding lets be seen."""
+    assert now.hessian is not None
+    noise = EPS * (at.value + float(np.sqrt(2.0 * abs(at.value) * np.max(np.diag(now.hessian)))))
+    return max(1e-11 * rise, min(16.0 * noise, 1e-3 * rise))
+
+
+def _by_search(
+    objective: Objective, theta: FloatArray, at: Evaluation, a: FloatArray, rise: float, sign: int
+) -> float:
+    """The same by refitting with a·θ held at trial values: bracketed, then by the secant of the signed root."""
+    assert at.hessian is not None
+    centre = float(a @ theta.T.ravel())
+    width = float(np.sqrt(2.0 * rise * float(a @ factorise(at.hessian).solve(a))))
+    point, now = theta, at
+
+    def excess(distance: float) -> float:
+        """√(profile rise / rise) − 1, nearly linear in the distance; NaN where the held fit fails."""
+        nonlocal point, now
+        held = constrained_minimum(objective, point, now, a[None, :], np.array([centre + sign * distance]))
+        if not held.reached:
+            return np.nan
+        point, now = held.theta, held.at
+        return float(np.sqrt(max(held.at.value - at.value, 0.0) / rise)) - 1.0
+
+    low, high, distance = 0.0, np.inf, width
+    f_low, f_high = -1.0, np.nan
+    for _ in range(60):
+        f = excess(distance)
+        if np.isnan(f):  # too long a stride for the held fit: a shorter one
+            high, distance = min(high, distance), 0.5 * (low + distance)
+            if distance - low <= 1e-9 * distance:
+                return np.nan
+            continue
+        if abs(f) <= max(1e-10, 0.5 * _near(at, now, rise) / rise):
+            return centre + sign * distance
+        if f < 0:
+            low, f_low = distance, f
+        else:
+            high, f_high = distance, f
+        if np.isfinite(f_high):
+            middle = low - f_low * (high - low) / (f_high - f_low)
+            inside = low + 0.02 * (high - low) < middle < high - 0.02 * (high - low)
+            distance = middle if inside else 0.5 * (low + high)
+        elif np.isfinite(high):
+            distance = 0.5 * (low + high)
+        else:
+            distance = low * min(max(1.0 / max(1.0 + f_low, 0.1), 1.3), 3.0)
+            if distance > 1e6 * width:
+                return sign * np.inf
+        if high - low <= 1e-12 * high:
+            return centre + sign * distance
     return np.nan

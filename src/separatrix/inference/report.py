@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import chdtrc
 
 from separatrix.core.numerics import FloatArray
 from separatrix.inference.hypothesis import tail_probability
@@ -21,6 +22,7 @@ def coefficient_table(
     level: float,
     covariance: str,
     intervals: str,
+    exponentiate: bool,
 ) -> Summary:
     """coef, se, z or t, p, low, high; facts of the fit; separation, gap, aliased columns, what stopped the solver."""
     exists = model._has_optimum
@@ -28,20 +30,22 @@ def coefficient_table(
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = np.where(error > 0, fit.beta / error, np.nan)
     letter = "t" if fit.estimates_dispersion else "z"
-    columns = {
-        "coef": np.where(fit.estimable, beta, beta),
-        "se": error,
-        letter: statistic,
-        "p": tail_probability(fit, statistic),
-        "low": ends[:, 0],
-        "high": ends[:, 1],
-    }
+    show = np.exp if exponentiate else np.asarray
+    with np.errstate(over="ignore"):
+        columns = {
+            "coef": show(beta),
+            "se": error,
+            letter: statistic,
+            "p": tail_probability(fit, statistic),
+            "low": show(ends[:, 0]),
+            "high": show(ends[:, 1]),
+        }
     return Summary(
         title=type(model).__name__,
         header=_facts(model, fit, covariance),
         index=fit.names,
         columns=columns,
-        notes=_notes(model, fit, level, covariance, intervals),
+        notes=_notes(model, fit, level, covariance, intervals, exponentiate),
     )
 
 
@@ -77,7 +81,9 @@ def _family(fit: Likelihood) -> str:
     return name + (", Firth's penalty" if fit.firth else "")
 
 
-def _notes(model: Any, fit: Likelihood, level: float, covariance: str, intervals: str) -> tuple[str, ...]:
+def _notes(
+    model: Any, fit: Likelihood, level: float, covariance: str, intervals: str, exponentiate: bool
+) -> tuple[str, ...]:
     v = model.verdict_
     notes = [f"formula: {model.formula_}"] if hasattr(model, "formula_") else []
     notes.append(v.headline())
@@ -92,6 +98,9 @@ def _notes(model: Any, fit: Likelihood, level: float, covariance: str, intervals
         notes.append(f"gap: {gap}")
         kind = "profile likelihood" if intervals == "profile" else "Wald"
         notes.append(f"low, high: {100 * level:g} % {kind} interval" + _law(fit, intervals))
+        if exponentiate:
+            notes.append("coef, low, high: exponentiated; se, the statistic and p are those of the logarithm")
+        notes.extend(_spread_words(fit, covariance))
         if covariance.startswith("HC") or covariance == "cluster":
             notes.append(f'se: robust, {covariance}; the model\'s own are summary(covariance="model")')
         lost = [name for name, ok in zip(fit.names, fit.estimable, strict=True) if not ok]
@@ -101,6 +110,20 @@ def _notes(model: Any, fit: Likelihood, level: float, covariance: str, intervals
     notes.append(f"stopped: {v.stopped_by}")
     notes.extend(v.findings)
     return tuple(notes)
+
+
+def _spread_words(fit: Likelihood, covariance: str) -> list[str]:
+    """A remark where a family that knows its dispersion meets data more spread out than that."""
+    if fit.estimates_dispersion or fit.response is None or fit.binary or not fit.has_data:
+        return []
+    ratio = fit.pearson / fit.df_residual if fit.df_residual >= 10 else 1.0
+    if not (ratio > 1.3 and chdtrc(fit.df_residual, fit.pearson) < 1e-3) or covariance != "model":
+        return []
+    return [
+        f"spread: Pearson's statistic is {ratio:.2f} a degree of freedom, and the family says 1: errors are "
+        "too small by "
+        f'about {np.sqrt(ratio):.2f}; see covariance="HC3", or family="negative_binomial" for counts'
+    ]
 
 
 def _law(fit: Likelihood, intervals: str) -> str:

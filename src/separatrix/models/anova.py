@@ -13,6 +13,7 @@ import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import QRFactor
+from separatrix.data.engine import one_blas_thread
 from separatrix.data.observations import Observations
 from separatrix.data.rows import Rows
 from separatrix.inference.hypothesis import Test, linear_test, restricted
@@ -23,6 +24,7 @@ from separatrix.inference.summary import Summary
 INSIDE = 1e-7  # what may be left of a standardised column when it is predicted from those of the larger model
 
 
+@one_blas_thread()
 def anova(*models: Any, test: str = "lr") -> Summary:
     """D₀ − D₁ of nested models fitted to the same rows, with its degrees of freedom and p-value.
 
@@ -89,6 +91,12 @@ def _compare(smaller: Likelihood, larger: Likelihood, top: Likelihood, test: str
         raise ValueError(
             f'test="{test}" needs the smaller model\'s columns among those of the larger by name: use "lr"'
         )
+    few, many = _cells(smaller), _cells(larger)
+    for j, name in enumerate(smaller.columns):
+        if not np.array_equal(few[:, j], many[:, larger.columns.index(name)]):
+            raise ValueError(
+                f'column {name!r} differs between the models, so test="{test}" cannot hold it: use "lr"'
+            )
     places = [larger.names.index(name) for name in missing]
     return _hypothesis(larger, places, test)
 

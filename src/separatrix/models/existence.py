@@ -24,10 +24,10 @@ from separatrix.core.responses import GlmLoss, Response
 from separatrix.data.observations import Observations
 from separatrix.data.rows import Rows
 from separatrix.inference.likelihood import Likelihood
-from separatrix.models.likelihood import STOPPED_EARLY, listed, score_rounding
+from separatrix.models.likelihood import FIRTH, STOPPED_EARLY, listed, score_rounding
 from separatrix.solve.limits import limit_of_the_rest
 from separatrix.solve.linear import LinearFit, Problem, minimise
-from separatrix.solve.newton import FLAT
+from separatrix.solve.newton import FLAT, STUCK
 from separatrix.solve.registry import SOLVERS
 from separatrix.verdict.facial import Undecided
 from separatrix.verdict.gaps import certify
@@ -35,6 +35,8 @@ from separatrix.verdict.separability import Separability, separability_of_rows
 from separatrix.verdict.verdict import Verdict
 
 Limits = tuple[LinearRule, FloatArray, float]
+FLAT_INFORMATION = 1e-10  # reciprocal condition below which a direction has next to no information
+NEAR_THE_EDGE = 1e-7  # distance of a score from the end of its link's range, relatively, that is no distance
 ONE_SIDED = ("poisson", "negative_binomial", "tweedie")
 
 
@@ -49,6 +51,7 @@ class Existence:
     proof: Separability | None = None
     undecided: str = ""
     proven: bool = False  # that an estimate exists
+    one_ended: bool = False  # all responses are at one end of their range, and all scores can follow them
 
     @cached_property
     def in_doubt(self) -> bool:
@@ -75,6 +78,8 @@ def glm_existence(model: Any, problem: Problem, existence: Existence) -> tuple[S
         existence.proven = True  # the same rows overlap under every link that rises from 0 to 1
         return None, ""
     if _one_ended(existence):
+        existence.one_ended = problem.fit_intercept or _all_pushed(problem, existence)
+        existence.proven = not existence.one_ended
         return None, ""
     rows, codes = _as_classes(existence)
     try:
@@ -109,13 +114,32 @@ def _one_ended(existence: Existence) -> bool:
     return bool(np.all(y == 0) or (existence.family.name == "binomial" and np.all(y == 1)))
 
 
+def _all_pushed(problem: Problem, existence: Existence) -> bool:
+    """Without an intercept: whether some weights move every score towards the responses' end, and one strictly."""
+    from scipy.optimize import linprog
+
+    rows, s = problem.rows, existence.seen.weight
+    cells = _cells(rows)
+    cells = cells if s is None else cells[s > 0]
+    x = np.asarray(cells.toarray() if not isinstance(cells, np.ndarray) else cells, dtype=float)
+    size = np.abs(x).max(axis=0)
+    x = x / np.where(size > 0, size, 1.0)
+    up = existence.family.name == "binomial" and bool(
+        existence.seen.y[0 if s is None else np.argmax(s > 0)] == 1
+    )
+    a = -x if up else x  # a·d ≤ 0 for every row
+    found = linprog(a.sum(axis=0), A_ub=a, b_ub=np.zeros(len(a)), bounds=[(-1.0, 1.0)] * x.shape[1])
+    return bool(found.status == 0 and found.fun is not None and found.fun < -1e-9)
+
+
+def _cells(rows: Rows) -> Any:
+    return np.vstack([rows.block(i).X for i in range(rows.n_blocks)]) if rows.lazy else rows.source
+
+
 def _as_classes(existence: Existence) -> tuple[Rows, np.ndarray]:
     """Rows and classes 0, 1; a row whose response is in between stands in both."""
     rows, y, s = existence.problem.rows, existence.seen.y, existence.seen.weight
-    if rows.lazy:
-        cells = np.vstack([rows.block(i).X for i in range(rows.n_blocks)])
-    else:
-        cells = rows.source
+    cells = _cells(rows)
     keep = np.arange(rows.n) if s is None else np.flatnonzero(s > 0)
     y = y[keep]
     top = y == 1 if existence.family.name == "binomial" else np.zeros(len(y), dtype=bool)
@@ -131,7 +155,7 @@ def glm_verdict(
     model: Any, problem: Problem, fit: LinearFit, existence: Existence, likelihood: Likelihood
 ) -> tuple[Verdict, Limits | None]:
     """The verdict, and where no estimate exists the limits of the weights."""
-    if problem.fit_intercept and existence.in_doubt and _one_ended(existence):
+    if existence.one_ended:
         return _all_at_one_end(model, problem, fit, existence)
     if existence.proof is not None and existence.proof.kind != "overlap":
         return _separated(model, problem, fit, existence)
@@ -147,13 +171,16 @@ def glm_verdict(
     if np.isfinite(gap):
         gap = max(gap, rounding)
     status: Any = "not converged"
+    edge = ""
     if outcome.stopped_by == "interrupted":
         status = "interrupted"
     elif gap <= target:
         status = "optimal"
-    elif not proven and outcome.stopped_by in (FLAT, "rounding: no further decrease"):
-        status = "stationary"
-        unique = True if _convex(problem) and not likelihood.factor.singular else None
+    elif not proven and outcome.stopped_by in (FLAT, STUCK, "rounding: no further decrease"):
+        edge = _at_the_edge(problem, likelihood)
+        small = outcome.stopped_by != STUCK or _left(likelihood) <= 1e-9 * abs(value)
+        status = "stationary" if small and not edge else "not converged"
+        unique = True if status == "stationary" and _convex(problem) else None
     if len(fit.aliased) or likelihood.constant:
         unique = False if status in ("optimal", "stationary") else unique
     parabola = problem.kind.proven and problem.loss.bend == 0
@@ -162,9 +189,37 @@ def glm_verdict(
         stopped = "one Newton step"
     verdict = Verdict(
         type(model).__name__, status, value, gap, target, unique, fit.sweeps, fit.seconds, stopped,
-        tuple(_findings(model, problem, fit, existence, likelihood, status)), separation=_checkable(existence),
+        tuple([*_findings(model, problem, fit, existence, likelihood, status), *([edge] if edge else [])]),
+        separation=_checkable(existence),
     )  # fmt: skip
     return verdict, None
+
+
+def _at_the_edge(problem: Problem, likelihood: Likelihood) -> str:
+    """Why a point whose Newton step is nothing is no stationary point; empty where it is one."""
+    if likelihood.factor.singular or likelihood.factor.reciprocal_condition < FLAT_INFORMATION:
+        return "edge: the information vanishes in a direction: weights of it may run away; look at columns and link"
+    if not isinstance(problem.loss, GlmLoss) or problem.loss.interval == (-np.inf, np.inf):
+        return ""
+    low, high = problem.loss.interval
+    eta, s = likelihood.eta, likelihood.seen.weight
+    eta = eta if s is None else eta[s > 0]
+    spread = float(np.abs(eta).max())
+    room = min(float(eta.min()) - low, high - float(eta.max()))
+    if room > NEAR_THE_EDGE * spread:
+        return ""
+    i = int(np.argmin(np.minimum(likelihood.eta - low, high - likelihood.eta)))
+    return (
+        f"edge: the likelihood rises up to where the {problem.loss.link.name} link ends (row {i}), so there "
+        "is no maximum "
+        "inside; choose a link that takes every score"
+    )
+
+
+def _left(likelihood: Likelihood) -> float:
+    """½ν² at the end: a parabola's word on how far the minimum is."""
+    g = likelihood.at.gradient.ravel()
+    return max(0.5 * float(likelihood.factor.solve(g) @ g), 0.0)
 
 
 def _convex(problem: Problem) -> bool:
@@ -184,9 +239,10 @@ def _findings(
     findings = list(existence.seen.findings)
     if problem.kind.proven and problem.loss.bend == 0:
         findings.append("the objective is a parabola: one Newton step from anywhere is its minimum")
-    if status == "stationary":
-        left = 0.5 * likelihood.factor.solve(likelihood.at.gradient.ravel()) @ likelihood.at.gradient.ravel()
-        words = f"the score vanishes (½ν² = {max(left, 0.0):.0e}) and the information is positive definite"
+    if not problem.kind.proven:
+        findings.append(FIRTH)
+    elif status == "stationary":
+        words = f"the score vanishes (½ν² = {_left(likelihood):.0e}) and the information is positive definite"
         if _convex(problem):
             findings.append(
                 f"{words}; the loss is convex, so this is the minimum, though no distance from it is proven"
@@ -265,12 +321,16 @@ def _all_at_one_end(
     y = existence.seen.y if s is None else existence.seen.y[s > 0]
     up = bool(y[0] == 1) and existence.family.name == "binomial"
     coef, b = np.full(problem.rows.p, np.nan), np.inf if up else -np.inf
-    rule = LinearRule(np.zeros(problem.rows.p), np.asarray(40.0 if up else -745.0))
+    if not problem.fit_intercept:
+        rule, b = LinearRule(fit.coef, np.asarray(0.0)), 0.0
+    else:
+        rule = LinearRule(np.zeros(problem.rows.p), np.asarray(40.0 if up else -745.0))
     verdict = Verdict(
         type(model).__name__, "no optimum", fit.outcome.value, np.inf, 0.0, False, fit.sweeps, fit.seconds,
         fit.outcome.stopped_by,
         (
-            f"every response is {y[0]:g}, so the intercept runs to {'+' if up else '−'}∞ and the weights say nothing",
+            f"every response is {y[0]:g}, so the {'intercept' if problem.fit_intercept else 'scores'} "
+            f"run{'s' if problem.fit_intercept else ''} to {'+' if up else '−'}∞ and the weights say nothing",
             "responses that differ, or a prior, are needed: there is nothing to estimate",
         ),
     )  # fmt: skip

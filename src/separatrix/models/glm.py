@@ -149,6 +149,8 @@ class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
         """
         began = time.perf_counter()
         family, link = self._check_parameters()
+        for name in ("_table", "terms_", "formula_"):  # of an earlier fit by formula
+            self.__dict__.pop(name, None)
         with threads(self.n_jobs), one_blas_thread():
             problem, seen = self._read(X, y, sample_weight, offset, exposure, precision, family, link)
             start = self._start(problem, seen, family, link)
@@ -232,30 +234,24 @@ class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, *, exposure: Any = None
     ) -> float:
-        """D² = 1 − deviance / deviance of a constant, R² for the Gaussian; 1 is a perfect fit."""
+        """D² = 1 − deviance / deviance of a constant (a constant rate, with an exposure), R² for the Gaussian."""
         check_is_fitted(self)
         mu = np.asarray(self.predict(X, offset, exposure=exposure))
-        seen = read_observations(
-            y,
-            len(mu),
-            self.family_,
-            self.link_,
-            sample_weight,
-            None,
-            None,
-            None,
-            getattr(self, "classes_", None),
-        )
-        y, s = seen.y, np.ones(len(mu)) if seen.weight is None else seen.weight
-        mean = np.full_like(mu, np.average(y, weights=s))
-        fitted, constant = (float(s @ self.family_.unit_deviance(y, m)) for m in (mu, mean))
+        family, link = self.family_, self.link_
+        labels = getattr(self, "classes_", None)
+        seen = read_observations(y, len(mu), family, link, sample_weight, None, offset, exposure, labels)
+        fitted = seen.total(family.unit_deviance(seen.y, mu))
+        constant = null_deviance(family, link, seen, null_intercept(family, link, seen, True), True)
         return 1.0 - fitted / constant if constant > 0 else float(fitted == 0)
 
     # ---- the door ----
 
+    def _family_parameters(self) -> dict[str, Any]:
+        return {k: v for k, v in (("size", self.size), ("power", self.power)) if v is not None}
+
     def _check_parameters(self) -> tuple[Response, Link]:
         """Refuse, before data is read, what cannot be meant."""
-        given = {k: v for k, v in (("size", self.size), ("power", self.power)) if v is not None}
+        given = self._family_parameters()
         for name, value in given.items():
             if not isinstance(value, (int, float, np.number)) or isinstance(value, bool):
                 raise ValueError(f"{name} must be a number, got {value!r}")
@@ -332,7 +328,7 @@ class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
         self._null_intercept = null_intercept(family, link, seen, bool(self.fit_intercept))
         zero, middle = np.zeros(p), np.asarray(self._null_intercept)
         whole = GlmLoss(family, link).interval == (-np.inf, np.inf)
-        if whole or (self.fit_intercept and seen.offset is None):
+        if whole or (self.fit_intercept and _constant_fits(family, link, seen, float(middle))):
             return zero, middle, False
         return self._start_by_least_squares(problem, seen, family, link)
 
@@ -397,6 +393,7 @@ class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
         began: float,
     ) -> None:
         self.family_, self.link_ = family, link
+        self._shifted = seen.offset is not None
         self.coef_, self.intercept_ = np.asarray(fit.coef), float(fit.intercept)
         self.rule_ = LinearRule(self.coef_, np.asarray(self.intercept_))
         objective = fit.objective
@@ -414,6 +411,8 @@ class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
             tuple(int(j) for j in fit.aliased),
             tuple(int(j) for j in np.flatnonzero(problem.moments.constant)) if self.fit_intercept else (),
             known_dispersion(self.family, family),
+            weights=(self.coef_, np.asarray(self.intercept_)),
+            ended=fit.outcome.value,
         )
         last = fit.outcome.last
         if last is not None and objective is fit.objective and problem.kind.proven and problem.loss.bend != 0:
@@ -480,6 +479,8 @@ class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
             from separatrix.data.formula import cells_of
 
             X = cells_of(self._table, X)
+        if offset is None and exposure is None and self._shifted:
+            raise ValueError("the model was fitted with an offset or exposure: give it here too, by its name")
         given = (sample_weight, offset, exposure, precision)
         return self._read(X, y, *given, self.family_, self.link_, reset=False)
 
@@ -487,13 +488,17 @@ class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         try:
-            family = response(
-                self.family, **{k: v for k, v in (("size", self.size), ("power", self.power)) if v}
-            )
+            family = response(self.family, **self._family_parameters())
             tags.target_tags.positive_only = family.name not in ("gaussian", "binomial")
         except (ValueError, TypeError):
             pass
         return tags
+
+
+def _constant_fits(family: Response, link: Link, seen: Observations, b: float) -> bool:
+    """Whether the constant score b has a mean for every row, offset included."""
+    eta = b + (np.zeros(1) if seen.offset is None else seen.offset)
+    return bool(GlmLoss(family, link).domain(eta).all())
 
 
 def known_dispersion(given: Any, family: Response) -> float | None:
@@ -535,9 +540,13 @@ def null_intercept(family: Response, link: Link, seen: Observations, fit_interce
         b = float(np.log(start) - np.log(np.average(np.exp(offset), weights=s)))
     else:
         b -= float(np.average(offset, weights=s))
+    least, most = low - float(offset.min()), high - float(offset.max())  # b must lie between for every row
+    if not least < most:
+        return b  # no constant does: the start by least squares may
+    if not least < b < most:
+        far = max(float(np.std(offset)), abs(b), 1e-3)
+        b = least + far if most == np.inf else most - far if least == -np.inf else 0.5 * (least + most)
     value = float(np.average(loss.value(b + offset, y), weights=s))
-    if not np.isfinite(value):
-        return b  # the start by least squares takes over
     for _ in range(100):
         _, slope, bend = loss.derivatives(b + offset, y)
         g, h = float(np.average(slope, weights=s)), float(np.average(bend, weights=s))
@@ -564,7 +573,7 @@ def null_deviance(
     s = seen.weight
     with np.errstate(all="ignore"):
         if seen.offset is not None:
-            return seen.total(family.unit_deviance(seen.y, link.inverse(intercept + seen.offset)))
+            return 2.0 * seen.total(GlmLoss(family, link).value(intercept + seen.offset, seen.y))
         if fit_intercept:
             mean = float(np.average(seen.y if s is None else np.where(s > 0, seen.y, 0.0), weights=s))
         else:

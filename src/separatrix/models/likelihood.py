@@ -21,6 +21,11 @@ from separatrix.verdict.separability import Separability, separability_of_rows
 from separatrix.verdict.verdict import Verdict
 
 STOPPED_EARLY = ("max_iter reached", "interrupted")  # a better bound would not make these converged
+FIRTH = (
+    "Firth's penalty: the likelihood times Jeffreys' prior has a maximum whether the classes are separated "
+    "or not; the "
+    "score vanishes at this one, that no other is higher is not proven"
+)
 LISTED = 8  # how many columns a finding names before it counts the rest
 
 
@@ -159,11 +164,7 @@ def _findings(
     if proof is not None:
         findings.append(proof.sentence())
     elif not problem.kind.proven:
-        findings.append(
-            "Firth's penalty: the likelihood times Jeffreys' prior has a maximum whether the classes are "
-            "separated or "
-            "not; the score vanishes there, that no other point does better is not proven"
-        )
+        findings.append(FIRTH)
     elif problem.ridge == 0 and np.isfinite(fit.outcome.gap):
         findings.append(
             "separation: none — the classes overlap (proof: a maximum-likelihood estimate exists)"

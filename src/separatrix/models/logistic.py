@@ -381,6 +381,10 @@ class LogisticRegression(Inferential, LinearClassifier):
 
         k = problem.n_classes
         y = 0.5 * (problem.rows.y + 1.0) if k is None else problem.rows.y
+        codes = np.asarray(y, dtype=np.intp)
+        self._class_totals = np.bincount(codes, problem.rows.weight, minlength=len(self.classes_)).astype(
+            float
+        )
         names = getattr(self, "feature_names_in_", None)
         columns = tuple(f"x{j}" for j in range(problem.rows.p)) if names is None else tuple(map(str, names))
         kept = Likelihood(
@@ -394,6 +398,8 @@ class LogisticRegression(Inferential, LinearClassifier):
             tuple(int(j) for j in np.flatnonzero(problem.moments.constant)) if self.fit_intercept else (),
             1.0,
             () if k is None else tuple(map(str, self.classes_.tolist())),
+            weights=(fit.coef, np.asarray(fit.intercept)),
+            ended=fit.outcome.value,
         )
         if self.verdict_.status == "no optimum":
             kept.__dict__["model_covariance"] = np.full((len(kept.names),) * 2, np.nan)
@@ -402,9 +408,8 @@ class LogisticRegression(Inferential, LinearClassifier):
     @property
     def null_deviance_(self) -> float:
         """−2 Σ_k W_k log(W_k/W): the deviance of the intercept alone (of equal odds without one)."""
-        fit = self._inference()
-        codes = np.asarray(fit.seen.y, dtype=np.intp)
-        totals = np.bincount(codes, fit.seen.weight, minlength=len(self.classes_))
+        self._inference()
+        totals = self._class_totals
         if not self.fit_intercept:
             return 2.0 * float(totals.sum()) * float(np.log(len(totals)))
         return -2.0 * float(np.sum(totals * np.log(totals / totals.sum())))

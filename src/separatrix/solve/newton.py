@@ -43,6 +43,7 @@ SLOW = 0.3  # a step that leaves more than this of the decrement does not conver
 RUNAWAY_AFTER = 6  # such steps before separation is suspected
 RUNAWAY = "the weights run away"
 FLAT = "the score is zero to rounding"
+STUCK = "no step lowers the objective"
 
 
 def newton(
@@ -98,12 +99,12 @@ def newton(
             step, decrement = anchor.step(at.gradient), anchor.decrement(at.gradient)
             gap = anchor.gap(decrement, point, at)
             account.visit(point, at, f"gap {gap:.1e}")
-            contraction, previous = decrement / previous, decrement
+            contraction, previous = decrement / previous if previous > 0 else 0.0, decrement
             slow = slow + 1 if contraction > SLOW else 0 if contraction < 0.1 else slow
             stopped = _reason_to_stop(account, anchor, point, at, step, theta, slow, exists)
             if stopped:
                 break
-            goal = max(tol * abs(at.value), EPS**2 * first_value)
+            goal = max(tol * abs(at.value), EPS**2 * first_value, anchor.floor(point))
             target = max(goal, ROUNDING * abs(at.value))
             if theta is None:
                 free = _free_step(anchor, point, at, decrement, goal)
@@ -125,6 +126,9 @@ def newton(
                 else:
                     measure = anchor.worth_measuring(decrement, contraction, at)
             point, at = _descend(account, point, at, step, decrement, order, measure, anchor.noise(at))
+            if point is before and anchor.fresh(point):
+                stopped = STUCK
+                break
             if at.hessian is not None:
                 anchor = _Anchor(point, at, bend)
             else:
@@ -242,6 +246,10 @@ class _Anchor:
         """What rounding scores to EPS does to F: at most EPS · mean |ℓ'|, and |ℓ'| ≈ √(2ℓℓ'')."""
         value = max(abs(at.value), 1e-300)
         return EPS * (value + float(np.sqrt(2.0 * value * np.max(np.diag(self.hessian)))))
+
+    def floor(self, theta: FloatArray) -> float:
+        """What rounding the weights to EPS leaves of F above its minimum: ½ΔᵀHΔ."""
+        return EPS**2 * float(np.max(np.diag(self.hessian)) * (1.0 + np.sum(theta * theta)))
 
     def fresh(self, theta: FloatArray) -> bool:
         return bool(np.array_equal(theta, self.theta))

@@ -305,6 +305,16 @@ def _weights(table: Table, found: Decision) -> tuple[FloatArray | None, float | 
 
 
 def _limits(table: Table, moments: Moments, found: Decision) -> tuple[FloatArray, FloatArray]:
+    """What each weight and intercept tends to; the sign of a single column's weight is every direction's."""
+    coef, intercept = _running(table, moments, found)
+    live = np.flatnonzero(~moments.constant)
+    if table.n_classes == 2 and len(live) == 1 and found.kind == "complete" and found.coef is not None:
+        j = int(live[0])
+        coef[0, j] = np.copysign(np.inf, found.coef[1, j] - found.coef[0, j])
+    return coef, intercept
+
+
+def _running(table: Table, moments: Moments, found: Decision) -> tuple[FloatArray, FloatArray]:
     """What each weight tends to, (1, p) or (K, p), and each intercept: a weight stays finite where the
     directions that vanish on the flat pairs all leave it at zero."""
     k, p = table.n_classes, table.p
