@@ -162,6 +162,8 @@ def test_formats():
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True, width=64), min_size=1, max_size=5))
 def test_what_is_printed_is_the_number_to_the_figures_shown(values):
     for value, (text,) in zip(values, numbers(values)):
+        if abs(value) > 1e307 and np.isfinite(value):
+            continue  # the next number of so few figures is infinite
         if not np.isfinite(value):
             assert text == ("—" if np.isnan(value) else "+∞" if value > 0 else "-∞")
             continue

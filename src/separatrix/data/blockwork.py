@@ -104,6 +104,9 @@ class Partial:
         )
 
 
+@np.errstate(
+    over="ignore", invalid="ignore"
+)  # a trial step may leave the range of numbers: F is inf or NaN there
 def evaluate_block(block: Block, task: Task, memo: FloatArray | None) -> tuple[Partial, FloatArray | None]:
     if task.order == 2:
         return _second_order(block, task), memo

@@ -37,6 +37,7 @@ def read_formula(formula: str, frame: Any, extras: dict[str, Any]) -> FormulaTab
     data = _pandas(frame)
     if "~" not in formula:
         raise ValueError(f'formula {formula!r} has no response: write "y ~ terms"')
+    formula = _spell_out(formula, data)
     missing = _names_missing(formula, data, formulaic)
     if missing:
         listed = ", ".join(map(str, data.columns[:12]))
@@ -127,7 +128,16 @@ def _names_missing(formula: str, data: Any, formulaic: Any) -> list[str]:
         names = formulaic.Formula(formula).required_variables
     except Exception as error:
         raise ValueError(f"formula {formula!r} could not be read: {_plain(error)}") from error
-    return sorted(str(v) for v in names if str(v) not in data.columns and str(v) != ".")
+    return sorted(str(v) for v in names if str(v) not in data.columns)
+
+
+def _spell_out(formula: str, data: Any) -> str:
+    """A lone dot on the right is every column that the left does not name, as in R."""
+    left, right = formula.split("~", 1)
+    if not re.search(r"(?<![\w.])\.(?![\w.])", right):
+        return formula
+    others = [f"`{c}`" for c in data.columns if not re.search(rf"(?<!\w){re.escape(str(c))}(?!\w)", left)]
+    return left + "~" + re.sub(r"(?<![\w.])\.(?![\w.])", f"({' + '.join(others)})", right)
 
 
 def _plain(error: Exception) -> str:

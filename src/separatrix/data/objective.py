@@ -144,6 +144,7 @@ class Objective:
         plain = self.fit_intercept and self.rows.weight is None and c.basis is None and c.standardised
         return float(np.sqrt(self.rows.n * self.shape[0])) if plain else np.inf
 
+    @np.errstate(over="ignore", invalid="ignore")  # a trial step may leave the range of numbers
     def evaluate(
         self,
         theta: FloatArray,

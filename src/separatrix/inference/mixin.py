@@ -280,7 +280,8 @@ class Inferential:
         verdict = self.verdict_  # type: ignore[attr-defined]
         if verdict.status in ("not converged", "interrupted"):
             raise ValueError(
-                f"{what} measures from the maximum, which the fit did not reach (stopped: {verdict.stopped_by}): "
+                f"{what} measures from the maximum, and the fit did not converge to it (stopped: "
+                f"{verdict.stopped_by}): "
                 "increase max_iter and fit again"
             )
 

@@ -40,12 +40,17 @@ def constrained_minimum(
     first, last = True, np.inf
     for _ in range(STEPS):
         assert now.hessian is not None
+        if not np.isfinite(now.hessian).all():
+            return Constrained(point, now, False)
         solve = factorise(now.hessian).solve
         g = now.gradient.T.ravel()
         q = np.column_stack([solve(row) for row in a])
         p = solve(g)
         miss = a @ point.T.ravel() - r
-        bars = np.linalg.solve(a @ q, np.column_stack([a @ p, miss]))
+        try:
+            bars = np.linalg.solve(a @ q, np.column_stack([a @ p, miss]))
+        except np.linalg.LinAlgError:  # no curvature left along the constraint
+            return Constrained(point, now, False)
         d = -p + q @ bars[:, 0]
         left, scale = float(max(-(d @ g), 0.0)), abs(now.value)
         settled = left <= STILL * scale or (
@@ -89,7 +94,9 @@ def interval_end(
 
     ``a`` meets θ.T.ravel(). NaN where neither way settles, which rounding can do.
     """
-    found = _by_newton(objective, theta, at, a, rise, sign)
+    found = np.nan
+    if objective.proven:  # else the profile may have several valleys, and the direct way sees one
+        found = _by_newton(objective, theta, at, a, rise, sign)
     return _by_search(objective, theta, at, a, rise, sign) if np.isnan(found) else found
 
 
@@ -106,14 +113,15 @@ def _by_newton(
         p, q = solve(g), solve(a)
         along = float(a @ q)
         room = level - now.value + 0.5 * float(g @ p)
-        if not (along > 0 and room > 0):
+        if not along > 0:
             return np.nan
         tangent = g - a * (float(a @ p) / along)
         off = 0.5 * float(tangent @ solve(tangent))
         if count and abs(now.value - level) <= _near(at, now, rise) and off <= _near(at, now, rise):
             return float(a @ point.T.ravel())
-        step = (-p + sign * np.sqrt(2.0 * room / along) * q).reshape(point.shape[::-1]).T
-        point = point + step
+        # where even the lowest point in reach lies above the level: back onto the ridge of the profile first
+        bar = sign * np.sqrt(2.0 * room / along) if room > 0 else float(a @ p) / along
+        point = point + (bar * q - p).reshape(point.shape[::-1]).T
         now = objective.evaluate(point, order=2)
         if not (np.isfinite(now.value) and now.value <= level + 10.0 * rise):
             return np.nan
@@ -134,42 +142,39 @@ def _by_search(
     assert at.hessian is not None
     centre = float(a @ theta.T.ravel())
     width = float(np.sqrt(2.0 * rise * float(a @ factorise(at.hessian).solve(a))))
-    point, now = theta, at
+    point, now = theta, at  # inside the interval: a fit held further out starts from here
 
-    def excess(distance: float) -> float:
-        """√(profile rise / rise) − 1, nearly linear in the distance; NaN where the held fit fails."""
-        nonlocal point, now
-        held = constrained_minimum(objective, point, now, a[None, :], np.array([centre + sign * distance]))
-        if not held.reached:
-            return np.nan
-        point, now = held.theta, held.at
+    def excess(held: Constrained) -> float:
+        """√(profile rise / rise) − 1, nearly linear in the distance."""
         return float(np.sqrt(max(held.at.value - at.value, 0.0) / rise)) - 1.0
 
-    low, high, distance = 0.0, np.inf, width
+    low, high, stride = 0.0, np.inf, 0.5 * width
     f_low, f_high = -1.0, np.nan
-    for _ in range(60):
-        f = excess(distance)
-        if np.isnan(f):  # too long a stride for the held fit: a shorter one
-            high, distance = min(high, distance), 0.5 * (low + distance)
-            if distance - low <= 1e-9 * distance:
-                return np.nan
-            continue
-        if abs(f) <= max(1e-10, 0.5 * _near(at, now, rise) / rise):
-            return centre + sign * distance
-        if f < 0:
-            low, f_low = distance, f
-        else:
-            high, f_high = distance, f
-        if np.isfinite(f_high):
+    for _ in range(120):
+        if high < np.inf:
             middle = low - f_low * (high - low) / (f_high - f_low)
             inside = low + 0.02 * (high - low) < middle < high - 0.02 * (high - low)
-            distance = middle if inside else 0.5 * (low + high)
-        elif np.isfinite(high):
-            distance = 0.5 * (low + high)
+            distance = min(middle if inside else 0.5 * (low + high), low + stride)
         else:
-            distance = low * min(max(1.0 / max(1.0 + f_low, 0.1), 1.3), 3.0)
-            if distance > 1e6 * width:
-                return sign * np.inf
-        if high - low <= 1e-12 * high:
+            distance = low + stride
+        value = np.array([centre + sign * distance])
+        held = constrained_minimum(objective, point, now, a[None, :], value)
+        if not objective.proven:
+            other = constrained_minimum(objective, theta, at, a[None, :], value)
+            held = min((h for h in (held, other) if h.reached), key=lambda h: h.at.value, default=held)
+        if not held.reached:  # too long a stride
+            stride *= 0.25
+            if stride <= 1e-10 * (low + width):
+                return np.nan
+            continue
+        f = excess(held)
+        if abs(f) <= max(1e-10, 0.5 * _near(at, held.at, rise) / rise) or 0 < high - low <= 1e-13 * low:
             return centre + sign * distance
+        if f < 0:
+            low, f_low, stride = distance, f, 2.0 * stride
+            point, now = held.theta, held.at
+        else:
+            high, f_high = distance, f
+        if low > 1e8 * width:
+            return sign * np.inf
     return np.nan

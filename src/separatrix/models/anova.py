@@ -95,7 +95,8 @@ def _compare(smaller: Likelihood, larger: Likelihood, top: Likelihood, test: str
     for j, name in enumerate(smaller.columns):
         if not np.array_equal(few[:, j], many[:, larger.columns.index(name)]):
             raise ValueError(
-                f'column {name!r} differs between the models, so test="{test}" cannot hold it: use "lr"'
+                f'test="{test}" needs the smaller model\'s columns among those of the larger by name, and {name!r} '
+                'is not the same column in both: use "lr"'
             )
     places = [larger.names.index(name) for name in missing]
     return _hypothesis(larger, places, test)

@@ -51,6 +51,7 @@ class Existence:
     proof: Separability | None = None
     undecided: str = ""
     proven: bool = False  # that an estimate exists
+    push: FloatArray | None = None  # without an intercept, weights along which they follow
     one_ended: bool = False  # all responses are at one end of their range, and all scores can follow them
 
     @cached_property
@@ -78,7 +79,9 @@ def glm_existence(model: Any, problem: Problem, existence: Existence) -> tuple[S
         existence.proven = True  # the same rows overlap under every link that rises from 0 to 1
         return None, ""
     if _one_ended(existence):
-        existence.one_ended = problem.fit_intercept or _all_pushed(problem, existence)
+        if not problem.fit_intercept:
+            existence.push = _push(problem, existence)
+        existence.one_ended = problem.fit_intercept or existence.push is not None
         existence.proven = not existence.one_ended
         return None, ""
     rows, codes = _as_classes(existence)
@@ -114,8 +117,9 @@ def _one_ended(existence: Existence) -> bool:
     return bool(np.all(y == 0) or (existence.family.name == "binomial" and np.all(y == 1)))
 
 
-def _all_pushed(problem: Problem, existence: Existence) -> bool:
-    """Without an intercept: whether some weights move every score towards the responses' end, and one strictly."""
+def _push(problem: Problem, existence: Existence) -> FloatArray | None:
+    """Without an intercept: weights that move every score towards the responses' end and one by 60; None if "
+    "none do."""
     from scipy.optimize import linprog
 
     rows, s = problem.rows, existence.seen.weight
@@ -129,7 +133,11 @@ def _all_pushed(problem: Problem, existence: Existence) -> bool:
     )
     a = -x if up else x  # a·d ≤ 0 for every row
     found = linprog(a.sum(axis=0), A_ub=a, b_ub=np.zeros(len(a)), bounds=[(-1.0, 1.0)] * x.shape[1])
-    return bool(found.status == 0 and found.fun is not None and found.fun < -1e-9)
+    if found.status != 0 or found.x is None or found.fun is None or not found.fun < -1e-9:
+        return None
+    scores = np.abs(a @ found.x)
+    direction = found.x / np.where(size > 0, size, 1.0)
+    return direction * (60.0 / float(scores[scores > 1e-9].min()))
 
 
 def _cells(rows: Rows) -> Any:
@@ -322,7 +330,8 @@ def _all_at_one_end(
     up = bool(y[0] == 1) and existence.family.name == "binomial"
     coef, b = np.full(problem.rows.p, np.nan), np.inf if up else -np.inf
     if not problem.fit_intercept:
-        rule, b = LinearRule(fit.coef, np.asarray(0.0)), 0.0
+        assert existence.push is not None
+        rule, b = LinearRule(fit.coef + existence.push, np.asarray(0.0)), 0.0
     else:
         rule = LinearRule(np.zeros(problem.rows.p), np.asarray(40.0 if up else -745.0))
     verdict = Verdict(

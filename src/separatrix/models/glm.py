@@ -157,6 +157,8 @@ class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
             existence = Existence(family, link, problem, seen)
             fit = self._minimise(problem, start, existence)
             self._settle(problem, seen, fit, existence, family, link, began)
+        given = {"offset": offset, "exposure": exposure, "precision": precision}
+        self._given = tuple(name for name, value in given.items() if value is not None)
         self.n_iter_ = fit.outcome.iterations
         self.__dict__.pop("path_", None)
         if fit.path is not None:
@@ -393,7 +395,6 @@ class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
         began: float,
     ) -> None:
         self.family_, self.link_ = family, link
-        self._shifted = seen.offset is not None
         self.coef_, self.intercept_ = np.asarray(fit.coef), float(fit.intercept)
         self.rule_ = LinearRule(self.coef_, np.asarray(self.intercept_))
         objective = fit.objective
@@ -479,8 +480,10 @@ class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
             from separatrix.data.formula import cells_of
 
             X = cells_of(self._table, X)
-        if offset is None and exposure is None and self._shifted:
+        if ("offset" in self._given or "exposure" in self._given) and offset is None and exposure is None:
             raise ValueError("the model was fitted with an offset or exposure: give it here too, by its name")
+        if "precision" in self._given and precision is None:
+            raise ValueError("the model was fitted with precision=: give it here too, by its name")
         given = (sample_weight, offset, exposure, precision)
         return self._read(X, y, *given, self.family_, self.link_, reset=False)
 

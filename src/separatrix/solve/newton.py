@@ -249,7 +249,7 @@ class _Anchor:
 
     def floor(self, theta: FloatArray) -> float:
         """What rounding the weights to EPS leaves of F above its minimum: ½ΔᵀHΔ."""
-        return EPS**2 * float(np.max(np.diag(self.hessian)) * (1.0 + np.sum(theta * theta)))
+        return EPS**2 * float(np.diag(self.hessian) @ (theta.T.ravel() ** 2))
 
     def fresh(self, theta: FloatArray) -> bool:
         return bool(np.array_equal(theta, self.theta))

@@ -65,6 +65,8 @@ def verify(model: Any, X: Any, y: Any, sample_weight: Any = None, **given: Any) 
         status = "closed form" if claimed.status == "closed form" else "optimal"
     elif claimed.status == "stationary" and sum(c.left for c in certificates) <= _goal(claimed.tol, value):
         status = "stationary"
+        if unique is None and all(o.proven and getattr(o.loss, "convex", False) for o, _, _ in parts):
+            unique = True  # a convex function has one minimum where its curvature is positive
     return Verdict(
         name, status, value, gap, claimed.tol, unique, sum(c.sweeps for c in certificates),
         time.perf_counter() - began, "verified from data",
