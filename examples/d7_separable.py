@@ -99,7 +99,8 @@ ax[0, 1].semilogy(path.objective, "-o", color=BLUE, markersize=3.5)
 middle = len(path) // 2
 say(ax[0, 1], middle, length[middle] * 4, "‖w‖ grows without end", RED, ha="center")
 say(ax[0, 1], middle, path.objective[middle] * 8, "F → 0, never reached", BLUE)
-ax[0, 1].set(title="Newton's steps run away", xlabel="step", ylabel="‖w‖ and F(w)", ylim=(1e-8, 2e3))
+ax[0, 1].set(title="Newton's steps run away", xlabel="step", ylabel="‖w‖ and F(w)")
+ax[0, 1].set_ylim(path.objective.min() / 10, length.max() * 30)
 
 upto = min(21, len(quasi.path_))
 spread = np.asarray(rows).std(axis=0)
@@ -110,8 +111,9 @@ for j, (name, ink) in enumerate(zip(names, inks)):
     say(ax[1, 0], upto - 1, quasi.path_.coef[upto - 1, j] * spread[j] + 0.18, note, ink, ha="right")
 ax[1, 0].set(
     title=f"{title}: only NV runs away", xlabel="Newton step", ylabel="weight × standard deviation",
-    xticks=range(0, 21, 5),
+    xticks=range(0, upto, 1 if upto < 12 else 5),
 )  # fmt: skip
+ax[1, 0].margins(y=0.14)
 C = np.array(list(remedy))
 paths = np.array([m.coef_[0] for m in remedy.values()]) * spread
 for j, (name, ink) in enumerate(zip(names, inks)):

@@ -381,6 +381,7 @@ class LogisticRegression(Inferential, LinearClassifier):
 
         k = problem.n_classes
         y = 0.5 * (problem.rows.y + 1.0) if k is None else problem.rows.y
+        y = np.maximum(y, 0)  # rows of a class that weighs nothing have no code
         codes = np.asarray(y, dtype=np.intp)
         self._class_totals = np.bincount(codes, problem.rows.weight, minlength=len(self.classes_)).astype(
             float
@@ -408,7 +409,7 @@ class LogisticRegression(Inferential, LinearClassifier):
     @property
     def null_deviance_(self) -> float:
         """−2 Σ_k W_k log(W_k/W): the deviance of the intercept alone (of equal odds without one)."""
-        self._inference()
+        self._known("weight")  # an AttributeError that says why, where there is no likelihood
         totals = self._class_totals
         if not self.fit_intercept:
             return 2.0 * float(totals.sum()) * float(np.log(len(totals)))
