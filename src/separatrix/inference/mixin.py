@@ -293,7 +293,7 @@ class Inferential:
 
     @property
     def _why_no_optimum(self) -> str:
-        return str(self.verdict_.findings[0])  # type: ignore[attr-defined]
+        return "; ".join(self.verdict_.findings[:1])  # type: ignore[attr-defined]
 
     def _places(self, fit: Likelihood, columns: Any) -> list[int]:
         """Indices into ``fit.names`` of the columns (and terms) given."""
