@@ -1,4 +1,4 @@
-"""What a margin machine says of its examples:  slack ξ = max(0, 1 − y f(x)), and on which side of the margin each lies.
+"""What a margin machine says of its examples:  slack ξ = max(0, 1 − y f(x)), and each one's side of the margin.
 
     outside         y f > 1     ξ = 0, α = 0
     margin          y f = 1     ξ = 0, 0 ≤ α ≤ C      (to a tolerance)
