@@ -35,7 +35,7 @@ from separatrix import (
 )
 from separatrix.data.prior import Prior, PriorObjective, loss_of
 from separatrix.data.rows import Rows
-from separatrix.models.predictive import monte_carlo, normal_draws, probit
+from separatrix.models.bayes.predictive import monte_carlo, normal_draws, probit
 from tests.models.reference import overlapping, quiet
 
 few = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
@@ -546,7 +546,7 @@ def test_an_interrupted_fit_keeps_the_best_so_far(prior, call, monkeypatch):
 @pytest.mark.parametrize("prior", ["evidence", "ard"])
 def test_rounds_that_run_out_are_said(prior, monkeypatch):
     X, y = overlapping(60, 4, 2, seed=0)
-    monkeypatch.setattr("separatrix.models.precisions.ROUNDS", 2)
+    monkeypatch.setattr("separatrix.models.bayes.precisions.ROUNDS", 2)
     with pytest.warns(ConvergenceWarning, match="still growing after 2 rounds"):
         model = BayesianLogisticRegression(prior).fit(X, y)
     assert model.verdict_.status == "optimal" and "2 rounds, stopped: no more rounds" in str(model.verdict_)

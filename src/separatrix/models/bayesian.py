@@ -6,7 +6,7 @@
     evidence     log Pr(D) ≈ log Pr(D | W_MAP) + log Pr(W_MAP) + (D/2) log 2π − ½ log|S_n⁻¹|
 
 The convention is NLL(W) + ½ (W − m₀)ᵀ S₀⁻¹ (W − m₀): a precision α is the penalty ½α‖w‖², scikit-learn's C = 1/α.
-Rows B1–B3 and D7 of the specification. The mode and the evidence are found in models/laplace.py.
+Rows B1–B3 and D7 of the specification. The mode and the evidence are found in models/bayes/laplace.py.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from separatrix.data.prior import Prior
 from separatrix.data.rows import Rows
 from separatrix.inference.summary import Summary
 from separatrix.models.base import LinearClassifier, minimum_cost
-from separatrix.models.laplace import Laplace, laplace, verdict_of, verified
-from separatrix.models.precisions import Search, maximise_evidence
-from separatrix.models.predictive import Predictive, normal_draws
-from separatrix.models.priors import INTERCEPT_PRECISION, is_default, read_prior
+from separatrix.models.bayes.laplace import Laplace, laplace, verdict_of, verified
+from separatrix.models.bayes.precisions import Search, maximise_evidence
+from separatrix.models.bayes.predictive import Predictive, normal_draws
+from separatrix.models.bayes.priors import INTERCEPT_PRECISION, is_default, read_prior
 from separatrix.models.running import check_limits, threads
 from separatrix.verdict.verdict import ConvergenceWarning, Verdict
 

@@ -25,7 +25,7 @@ from separatrix.core.numerics import EPS, FloatArray
 from separatrix.core.statistics import Moments
 from separatrix.data.prior import Prior, chart, curvature
 from separatrix.data.rows import Rows
-from separatrix.models.laplace import Laplace, laplace
+from separatrix.models.bayes.laplace import Laplace, laplace
 from separatrix.verdict.gaps import class_shares
 
 ROUNDS = 50  # at most

@@ -1,0 +1,1 @@
+"""What Bayesian logistic regression is made of: priors, the Laplace posterior, its evidence, its predictions."""
