@@ -76,7 +76,7 @@ def tables(request):
     name = given.params.get("name") if given else None
     known = [f[name] for f in SETS.values() if name in f]
     if known and not known[0].bundled and not shared.available():
-        pytest.skip(f"{name} reads a real table, and there are no shared data at {shared.root()}")
+        pytest.skip(f"a real table, and there are no shared data at {shared.root()}")
 
 
 def fits(*asks, also=lambda fit: True):
