@@ -31,6 +31,8 @@ _HOME = {
     "Perceptron": "separatrix.models.perceptron",
     "KernelPerceptron": "separatrix.models.kernel_perceptron",
     "linear_separator": "separatrix.solve.separator",
+    "SVC": "separatrix.models.svc",
+    "SVR": "separatrix.models.svr",
     "LinearRule": "separatrix.core.linear",
     "RadialBasis": "separatrix.data.basis",
     "SeparationWarning": "separatrix.verdict.verdict",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,7 @@ def example_states(margin: FloatArray, tol: float = 1e-3) -> NDArray[np.int8]:
 class MarginReport:
     """One two-class machine on the examples it was fitted to.
 
+    ``rows`` are the examples' places in the table and ``classes`` the labels (negative, positive), where known.
     ``alpha`` (n,) dual variables, ``margin`` (n,) functional margins y f(x), ``primal`` and ``dual`` objectives in
     LIBSVM's scale (½‖w‖² + Σ C_i ξ_i), ``norm`` ‖w‖ in feature space, ``kkt`` the largest violation of the optimality
     conditions.
@@ -52,6 +54,8 @@ class MarginReport:
     norm: float
     kkt: float
     tol: float = 1e-3
+    rows: NDArray[np.intp] | None = None
+    classes: tuple[Any, ...] = ()
 
     @property
     def gap(self) -> float:

@@ -1,0 +1,454 @@
+"""Sequential minimal optimisation by working sets:  min ½βᵀKβ + qᵀβ,  l ≤ β ≤ h,  Σβ = constant.
+
+    classification   β = y a, 0 ≤ a ≤ C_i:  q = −y,  and [l, h] is [0, C_i] or [−C_i, 0] by the label
+    regression       β = a and β = −â, two variables for a row:  q = ε − z in [0, C_i],  q = −ε − z in [−C_i, 0]
+
+Notes [6321] "Solving the dual: SMO" and ε-insensitive regression, [6867] 5.3. Row M6 of the specification. A round
+takes some hundred variables that violate the optimality conditions, solves for them pair by pair on their own small
+kernel matrix, and then brings the scores s = Kβ of all rows up to date: one product instead of hundreds. Rows whose
+variable is stuck at a bound beyond doubt are left out (shrinking) and looked at again in the end.
+
+For any b the minimum is at least  −½βᵀKβ + Σ_t min(r_t l_t, r_t h_t) with r = s + q + b  (K positive semidefinite),
+so a point proves its own distance from the optimum. Radial rows are single precision first; the bound is computed
+in double, and where it does not close the solver goes on in double.
+
+Cost: about as many kernel values as (support vectors + some rounds of the working set) × n, O(p) each; memory
+``megabytes`` for kernel rows and O(n).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from separatrix.core.numerics import FloatArray
+from separatrix.data.kernels import Index, Kernel, KernelRows, Points, centre_of
+from separatrix.solve import smo_loops
+
+WORKING_SET = 512  # variables of a round; twice as many of tables of 20,000 rows and more
+SINGLE_FROM = 2000  # rows from which single precision is worth a second look in double
+SMALL = 256  # rows up to which the optimum is found to rounding
+PATIENCE = 40  # rounds without progress before single precision is given up
+MOST_STEPS = 10_000_000  # where no limit is given, as in LIBSVM
+
+
+@dataclass(frozen=True, eq=False)
+class Dual:
+    """min ½βᵀKβ + qᵀβ, l ≤ β ≤ h, Σβ as at the start. Arrays (m,); ``base`` is the row of each variable."""
+
+    linear: FloatArray
+    low: FloatArray
+    high: FloatArray
+    base: Index
+    start: FloatArray
+
+    @classmethod
+    def classifier(cls, y: FloatArray, C: FloatArray, start: FloatArray | None = None) -> Dual:
+        """Of labels ±1 and box sides C_i; ``start`` are β = y a of an earlier fit.
+
+        >>> Dual.classifier(np.array([1.0, -1.0]), np.array([2.0, 2.0])).low
+        array([ 0., -2.])
+        """
+        n = len(y)
+        beta = np.zeros(n) if start is None else start
+        return cls(-y, np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0), np.arange(n), beta)
+
+    @classmethod
+    def regression(
+        cls, z: FloatArray, C: FloatArray, epsilon: float, start: FloatArray | None = None
+    ) -> Dual:
+        """Of targets z, box sides C_i and half the width of the tube."""
+        n = len(z)
+        zero = np.zeros(n)
+        linear = np.concatenate([epsilon - z, -epsilon - z])
+        base = np.concatenate([np.arange(n), np.arange(n)])
+        beta = np.zeros(n) if start is None else start
+        both = np.concatenate([np.maximum(beta, 0.0), np.minimum(beta, 0.0)])
+        return cls(linear, np.concatenate([zero, -C]), np.concatenate([C, zero]), base, both)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Where the solver ended: β (m,), scores Kβ (n,), b, and what is proven of it.
+
+    ``primal`` and ``dual`` in LIBSVM's scale, computed in double; ``violation`` is max v over what may rise minus min
+    v over what may fall; ``values`` the number of kernel values computed.
+    """
+
+    beta: FloatArray
+    score: FloatArray
+    intercept: float
+    primal: float
+    dual: float
+    square: float
+    violation: float
+    steps: int
+    rounds: int
+    values: int
+    stopped_by: str
+    indefinite: bool
+    single: bool
+
+    @property
+    def gap(self) -> float:
+        return max(self.primal - self.dual, 0.0)
+
+
+Report = Callable[[str], None]
+
+
+def minimise(
+    kernel: Kernel,
+    X: Any,
+    dual: Dual,
+    *,
+    tol: float = 1e-3,
+    max_steps: int | None = None,
+    megabytes: float = 200.0,
+    shrinking: bool = True,
+    single: bool | None = None,
+    report: Report | None = None,
+) -> Solution:
+    """Minimise to a violation of ``tol`` and a relative gap of ``tol``; never raises on Ctrl-C but ends early.
+
+    ``X`` is a table (n, p) or :class:`~separatrix.data.kernels.Points` already made ready. ``single``: kernel rows in
+    single precision first; None decides by the kernel and the number of rows.
+
+    Examples
+    --------
+    Two points at distance 2: α = ½ for both, f(x) = x.
+
+    >>> X, y = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
+    >>> fit = minimise(Kernel("linear"), X, Dual.classifier(y, np.full(2, 10.0)))
+    >>> fit.beta, fit.intercept, fit.primal, fit.dual
+    (array([ 0.5, -0.5]), 0.0, 0.5, 0.5)
+    """
+    return _Run(kernel, X, dual, tol, max_steps, megabytes, shrinking, single, report).solve()
+
+
+def certify(kernel: Kernel, X: Any, dual: Dual, intercept: float, tol: float) -> Solution:
+    """Primal, dual and violation of β = ``dual.start`` (feasible) and b, from double-precision kernel values."""
+    run = _Run(kernel, X, dual, tol, None, 1.0, False, False, None)
+    run.score = run._exact_scores(np.arange(run.n))
+    return run._solution("verified from data", intercept)
+
+
+class _Run:
+    """One solve: what is fixed, and the moving state (β and the scores of active rows)."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Any,
+        dual: Dual,
+        tol: float,
+        max_steps: int | None,
+        megabytes: float,
+        shrinking: bool,
+        single: bool | None,
+        report: Report | None,
+    ):
+        self.kernel, self.problem, self.tol = kernel, dual, tol
+        self.max_steps = max_steps if max_steps is not None else max(MOST_STEPS, 100 * len(dual.linear))
+        self.megabytes, self.shrinking, self.report = megabytes, shrinking, report
+        self.exact = X if isinstance(X, Points) else kernel.points(X, centre_of(X))
+        self.n = len(self.exact)
+        self.hard = bool(np.isinf(dual.high).any() or np.isinf(dual.low).any())
+        can = kernel.kind == "rbf" and self.exact.index is None and isinstance(self.exact.cells, np.ndarray)
+        self.single = can and not self.hard and (self.n >= SINGLE_FROM if single is None else single)
+        self.size = float(np.abs(kernel.diagonal(self.exact)).max(initial=0.0))  # of kernel values
+        self.beta: FloatArray = dual.start.copy()
+        self.score: FloatArray = np.zeros(self.n)
+        self.steps = self.rounds = self.values = 0
+        self.gained = 0.0  # by which the dual objective has risen
+        self.travel = 0.0  # Σ|Δβ|, which bounds what single precision may have cost
+        self.indefinite = False
+        self.looked = 0  # kernel values computed when all rows were last looked at
+        self.spoken = time.perf_counter()
+        self.violation = np.inf
+        self.variables, self.b = np.arange(len(self.beta)), self.beta
+
+    # ---- phases ----
+
+    def solve(self) -> Solution:
+        try:
+            return self._phases()
+        except KeyboardInterrupt:
+            self.beta[self.variables] = self.b
+            return self._judge("interrupted", everywhere=True)
+
+    def _phases(self) -> Solution:
+        stopped = ""
+        if self.single:
+            points = Points(self.exact.cells.astype(np.float32), self.exact.half.astype(np.float32))
+            goal = max(self.tol, 1e-3)
+            stopped = self._run(points, goal, single=True)
+            if stopped == "tol":
+                found = self._judge("gap ≤ tol", everywhere=False)
+                if self._good(found):
+                    return found
+            if stopped == "max_iter":
+                return self._judge("max_iter", everywhere=True)
+            self.single = False
+        goal = self.tol
+        for _ in range(8):
+            self.score = self._exact_scores(np.arange(self.n))
+            stopped = self._run(self.exact, goal, single=False)
+            found = self._judge("gap ≤ tol" if stopped == "tol" else stopped, everywhere=True)
+            if stopped != "tol" or self.indefinite:
+                return found
+            if self._good(found):
+                return self._polished(found)
+            goal = min(goal, found.violation if found.violation > 0 else goal) / 10
+        return found
+
+    def _polished(self, found: Solution) -> Solution:
+        """Few rows are solved to rounding: it takes next to no time, and answers no longer depend on the route."""
+        if self.n > SMALL or self.steps == 0:
+            return found
+        limit, self.max_steps = self.max_steps, min(self.max_steps, self.steps + 100 * len(self.beta))
+        self._run(self.exact, 1e-13 * (1.0 + float(np.abs(self.problem.linear).max())), single=False)
+        self.max_steps = limit
+        return self._judge(found.stopped_by, everywhere=True)
+
+    def _good(self, found: Solution) -> bool:
+        floor = 1e-13 * (abs(found.square) + float(np.abs(self.problem.linear) @ np.abs(self.beta)))
+        return found.violation <= 1.1 * self.tol and found.gap <= max(self.tol * abs(found.primal), floor)
+
+    # ---- the working-set loop ----
+
+    def _run(self, points: Points, tol: float, single: bool) -> str:
+        """Rounds until the violation is at most tol; scores must be exact for β at the start."""
+        rows = KernelRows(self.kernel, points, self.megabytes, single)
+        self.looked = 0
+        if single:
+            self._refresh(points, np.arange(self.n))
+        self._activate(rows)
+        kept: Index = np.empty(0, dtype=np.intp)
+        negative = -np.inf if self.kernel.known_definite else -1e-10 * self.size
+        since, before = 0, self.gained
+        while True:
+            v = np.empty(len(self.variables))
+            up, i, lo, j = smo_loops.slopes(self.s, self.position, self.q, self.b, self.l, self.h, v)
+            self.violation = up - lo if i >= 0 and j >= 0 else 0.0
+            self._speak(rows)
+            if self.violation <= tol:
+                self._write(rows)
+                if len(rows.active) == self.n or not self._unshrink(rows, points, tol):
+                    self.values += rows.computed
+                    return "tol"
+                kept = np.empty(0, dtype=np.intp)
+                continue
+            if self.steps >= self.max_steps:
+                self._write(rows)
+                self._refresh_inactive(rows, points)
+                self.values += rows.computed
+                return "max_iter"
+            if self.hard and self._hulls_meet():
+                self._write(rows)
+                return "hulls meet"
+            if self.shrinking and self._pays(rows) and self._shrink(rows, v, up, lo):
+                kept = np.empty(0, dtype=np.intp)
+                continue
+            size = min(
+                max(WORKING_SET, min(2 * WORKING_SET, self.n // 20)), rows.capacity, len(self.variables)
+            )
+            want = size - 2 if len(kept) == 0 else size // 2 - 2
+            room = max(size - 2 - max(want, 0), 0)
+            ws = smo_loops.choose(v, self.b, self.l, self.h, up, i, lo, j, kept[:room], max(want, 0))
+            kept = ws[::-1] if len(kept) == 0 else np.setdiff1d(ws, kept)
+            self._round(rows, ws, v, tol, negative)
+            self.rounds += 1
+            since += 1
+            if since * size >= PATIENCE * WORKING_SET:
+                # in double only steps that rounding has made useless end the search
+                if self.gained - before <= (1e-7 * self.gained if single else 0.0):
+                    self._write(rows)
+                    self._refresh_inactive(rows, points)
+                    self.values += rows.computed
+                    return "no progress"
+                since, before = 0, self.gained
+
+    def _round(self, rows: KernelRows, ws: Index, v: FloatArray, tol: float, negative: float) -> None:
+        positions, which = np.unique(self.position[ws], return_inverse=True)
+        slots = rows.fetch(rows.active[positions])
+        K = rows.between(slots, self.position[ws])
+        beta, part = self.b[ws], v[ws]
+        limit = int(min(self.max_steps - self.steps, 10 * len(ws) + 100))
+        steps, gained, indefinite = smo_loops.pairs(
+            K, which, part, beta, self.l[ws], self.h[ws], 0.5 * tol, 0.1, limit, negative
+        )
+        change = np.bincount(which, beta - self.b[ws], minlength=len(positions)).astype(float)
+        self.travel += float(np.abs(beta - self.b[ws]).sum())
+        moved = np.flatnonzero(change)
+        self.b[ws] = beta
+        rows.add(slots[moved], change[moved], self.s)
+        stuck = np.bincount(which, (beta > self.l[ws]) & (beta < self.h[ws]), minlength=len(positions)) == 0
+        rows.spare(slots[stuck])
+        self.steps += steps
+        self.gained += gained
+        self.indefinite |= bool(indefinite)
+
+    # ---- active rows ----
+
+    def _activate(self, rows: KernelRows) -> None:
+        """Compressed copies of what belongs to the active rows."""
+        d = self.problem
+        where = np.full(self.n, -1, dtype=np.intp)
+        where[rows.active] = np.arange(len(rows.active))
+        index = np.flatnonzero(where[d.base] >= 0)
+        self.position = where[d.base[index]]
+        self.q, self.l, self.h = d.linear[index], d.low[index], d.high[index]
+        self.s = self.score[rows.active]
+        self.variables, self.b = index, self.beta[index]
+
+    def _write(self, rows: KernelRows) -> None:
+        self.beta[self.variables] = self.b
+        self.score[rows.active] = self.s
+
+    def _beta_rows(self) -> FloatArray:
+        return np.bincount(self.position, self.b, minlength=len(self.s)).astype(float)
+
+    def _hulls_meet(self) -> bool:
+        """Whether two convex combinations of the classes' rows, β of either sign, coincide to rounding."""
+        total = float(np.abs(self.b).sum())
+        square = float(self._beta_rows() @ self.s)
+        return 4.0 * square <= 1e-13 * self.size * total * total and total > 0
+
+    def _pays(self, rows: KernelRows) -> bool:
+        """Whether it is time to try: after as much work as twice the price of looking at all rows again."""
+        if self.rounds % 5 != 4:
+            return False
+        price = np.count_nonzero(self.b) * float(self.n)
+        return bool(len(rows.active) < self.n or rows.computed - self.looked >= 2.0 * price)
+
+    def _shrink(self, rows: KernelRows, v: FloatArray, up: float, lo: float) -> bool:
+        keep = np.zeros(len(rows.active), dtype=bool)
+        smo_loops.settled(v, self.b, self.l, self.h, up, lo, self.position, keep)
+        if keep.sum() > 0.8 * len(keep):
+            return False
+        self._write(rows)
+        rows.narrow(np.flatnonzero(keep))
+        self._activate(rows)
+        return True
+
+    def _refresh(self, points: Points, index: Index) -> None:
+        """Scores of some rows from β anew."""
+        total = self._total()
+        support = np.flatnonzero(total)
+        if len(index):
+            parts = self.kernel.combine(points.take(index), points.take(support), total[support][:, None])
+            self.score[index] = parts[:, 0]
+            self.values += len(index) * len(support)
+
+    def _refresh_inactive(self, rows: KernelRows, points: Points) -> Index:
+        out = np.ones(self.n, dtype=bool)
+        out[rows.active] = False
+        index = np.flatnonzero(out)
+        self._refresh(points, index)
+        return index
+
+    def _unshrink(self, rows: KernelRows, points: Points, tol: float) -> bool:
+        """Bring rows left out up to date; those that should not have been are active again."""
+        before = rows.active
+        self._refresh_inactive(rows, points)
+        d = self.problem
+        v = np.empty(len(self.beta))
+        up, _, lo, _ = smo_loops.slopes(self.score, d.base, d.linear, self.beta, d.low, d.high, v)
+        self.violation = up - lo
+        if up - lo <= tol:
+            return False
+        keep = np.zeros(self.n, dtype=bool)
+        smo_loops.settled(v, self.beta, d.low, d.high, up, lo, d.base, keep)
+        keep[before] = True
+        rows.reset(np.flatnonzero(keep))
+        self.looked = rows.computed
+        self._activate(rows)
+        return True
+
+    def _total(self) -> FloatArray:
+        """β of each row: the sum over its variables."""
+        return np.bincount(self.problem.base, self.beta, minlength=self.n).astype(float)
+
+    # ---- the verdict ----
+
+    def _exact_scores(self, index: Index) -> FloatArray:
+        total = self._total()
+        support = np.flatnonzero(total)
+        self.values += len(index) * len(support)
+        return self.kernel.combine(self.exact.take(index), self.exact.take(support), total[support][:, None])[
+            :, 0
+        ]
+
+    def _slack_of_single(self) -> float:
+        """By how much a score from single precision may be off: Σ|Δβ| times the worst kernel value's error."""
+        longest = float(self.exact.half.max(initial=0.0))
+        p = self.exact.cells.shape[1]
+        each = np.log(2.0) * longest * (2 * p + 8) * 2.0**-24 + 2.0**-21
+        return self.travel * min(each, 1.0)
+
+    def _judge(self, stopped: str, everywhere: bool) -> Solution:
+        """b, primal, dual and violation from double-precision kernel values.
+
+        After single precision only rows that count are computed anew: support vectors, and rows whose slack is not
+        certain to be zero.
+        """
+        d = self.problem
+        if everywhere:
+            self.score = self._exact_scores(np.arange(self.n))
+        else:
+            off = self._slack_of_single()
+            v = -self.score[d.base] - d.linear
+            _, b = self._intercept(v)
+            loose = (self.beta != 0) | ((d.low == 0) & (v > b - off)) | ((d.high == 0) & (v < b + off))
+            support = np.flatnonzero(self._total())
+            others = np.setdiff1d(d.base[loose], support)
+            self.score[others] = self._exact_scores(others)
+            self.score[support] = self.kernel.combine_own(self.exact.take(support), self._total()[support])
+            self.values += len(support) ** 2 // 2
+        return self._solution(stopped, None)
+
+    def _solution(self, stopped: str, intercept: float | None) -> Solution:
+        d = self.problem
+        v = -self.score[d.base] - d.linear
+        violation, b = self._intercept(v)
+        b = b if intercept is None else intercept
+        square = float(self._total() @ self.score)
+        dual = -0.5 * square - float(d.linear @ self.beta)
+        if self.hard:  # scaled so that no row is inside its margin; the labels are −linear
+            least = float(np.min(-d.linear * (self.score + b)))
+            primal = 0.5 * square / least**2 if least > 0 else np.inf
+        else:
+            residual = b - v
+            primal = 0.5 * square + float(np.maximum(-residual * d.low, -residual * d.high).sum())
+        return Solution(
+            self.beta, self.score, b, primal, dual, square, violation, self.steps, self.rounds, self.values,
+            stopped, self.indefinite, self.single,
+        )  # fmt: skip
+
+    def _intercept(self, v: FloatArray) -> tuple[float, float]:
+        """The violation, and b averaged over free variables (the middle of what is allowed where none is free)."""
+        d = self.problem
+        rise, fall = self.beta < d.high, self.beta > d.low
+        up = float(v[rise].max()) if rise.any() else float(v.min())
+        lo = float(v[fall].min()) if fall.any() else float(v.max())
+        free = rise & fall
+        b = float(v[free].mean()) if free.any() and not self.hard else 0.5 * (up + lo)
+        return max(up - lo, 0.0), b
+
+    def _speak(self, rows: KernelRows) -> None:
+        if self.report is None:
+            return
+        now = time.perf_counter()
+        if now - self.spoken < 1.0:
+            return
+        self.spoken = now
+        done = (self.values + rows.computed) / max(self.n, 1) ** 2
+        self.report(
+            f"  round {self.rounds:6d}   steps {self.steps:9,d}   violation {self.violation:.1e}   "
+            f"active rows {len(rows.active):,d}   {done:.2f} passes over the kernel matrix"
+        )
