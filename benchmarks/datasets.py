@@ -36,6 +36,18 @@ def counts(n: int, p: int, *, at_least_one: bool = False) -> Callable[[float], D
     return make
 
 
+def friedman(n: int, p: int) -> Callable[[float], Dataset]:
+    """A maker of Friedman's first regression problem with noise 1."""
+
+    def make(scale: float = 1.0) -> Dataset:
+        from sklearn.datasets import make_friedman1
+
+        X, y = make_friedman1(_scaled(n, scale), p, noise=1.0, random_state=0)
+        return Dataset(X, y, f"friedman1, noise 1, {len(y):,}×{p}")
+
+    return make
+
+
 def words(n_classes: int) -> Callable[[float], Dataset]:
     """A maker of the text set: 20 classes, or two groups of them."""
 

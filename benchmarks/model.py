@@ -36,12 +36,20 @@ class GaussianAnswer(NamedTuple):
     variance: np.ndarray
 
 
+class KernelAnswer(NamedTuple):
+    """What a kernel machine learned: dual coefficients (m,) of the rows ``support`` (m,), and its intercept."""
+
+    dual_coef: np.ndarray
+    support: np.ndarray
+    intercept: float
+
+
 @dataclass(frozen=True)
 class Dataset:
     """Rows and labels (or counts) with a sentence saying where they came from."""
 
     X: Any  # ndarray (n, p) or CSR
-    y: np.ndarray  # integer codes 0..K-1, or counts
+    y: np.ndarray  # integer codes 0..K-1, counts, or real targets
     source: str
 
     @property
@@ -117,9 +125,8 @@ class Workload:
     def task(self, data: Dataset) -> Task:
         """The task that this workload sets on these data."""
         n, p = data.X.shape
-        scores = (
-            2 if self.kind == "glm_poisson" else len(np.unique(data.y))
-        )  # counts have one score, as two classes
+        one_score = self.kind in ("glm_poisson", "svr_rbf")  # as two classes have
+        scores = 2 if one_score else len(np.unique(data.y))
         return Task(self.id, self.kind, n, p, scores, hasattr(data.X, "indptr"))
 
 

@@ -5,6 +5,7 @@
     log_loss_and_accuracy    the same, after checking the accuracy that the answer claims
     joint                    −mean log p(x, y),  log p(x, y) = log π_y + Σⱼ log N(xⱼ; μ_yj, σ²_yj)
     poisson                  mean of e^η − yη
+    kernel_hinge, hinge      [½‖w‖² + C Σ max(0, 1 − y f)]/n      kernel_tube  [½‖w‖² + C Σ max(0, |y − f| − 0.1)]/n
     errors                   share of wrong labels
 
     binary      loss = log(1 + exp(−s η)),        s = 2y − 1,  η = w·x + b        W is (1, p)
@@ -20,7 +21,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import logsumexp
 
-from benchmarks.model import Dataset, GaussianAnswer, LinearAnswer, ScoredAnswer, Task
+from benchmarks.model import Dataset, GaussianAnswer, KernelAnswer, LinearAnswer, ScoredAnswer, Task
 
 BLOCK = 50_000
 ACCURACY_SLACK = 0.01  # rounding may turn a few ties, a wrong score is far off
@@ -48,6 +49,28 @@ def log_loss_and_accuracy(answer: ScoredAnswer, data: Dataset, task: Task) -> fl
             f"scored itself {answer.accuracy:.4f}, but its parameters give {hits / len(data.y):.4f}"
         )
     return total / len(data.y)
+
+
+def kernel_hinge(answer: KernelAnswer, data: Dataset, task: Task) -> float:
+    """[½‖w‖² + C Σ hinge]/n of an RBF machine with gamma="scale": what SVC minimises."""
+    f, norm2 = _kernel_scores(answer, data)
+    return (0.5 * norm2 + task.C * float(np.maximum(0.0, 1.0 - (2 * data.y - 1) * f).sum())) / len(f)
+
+
+def kernel_tube(answer: KernelAnswer, data: Dataset, task: Task) -> float:
+    """[½‖w‖² + C Σ max(0, |y − f| − 0.1)]/n of an RBF machine with gamma="scale": what SVR minimises."""
+    f, norm2 = _kernel_scores(answer, data)
+    return (0.5 * norm2 + task.C * float(np.maximum(0.0, np.abs(data.y - f) - 0.1).sum())) / len(f)
+
+
+def hinge(answer: LinearAnswer, data: Dataset, task: Task) -> float:
+    """[½‖w‖² + C Σ hinge]/n, one-vs-rest for K classes, the intercept free."""
+    return _one_vs_rest(answer, data, task, 1)
+
+
+def squared_hinge(answer: LinearAnswer, data: Dataset, task: Task) -> float:
+    """The same with the hinge squared."""
+    return _one_vs_rest(answer, data, task, 2)
 
 
 def poisson(answer: LinearAnswer, data: Dataset, task: Task) -> float:
@@ -90,6 +113,25 @@ def _scores(answer: LinearAnswer, data: Dataset, task: Task) -> Iterator[tuple[n
         raise ValueError(f"coef {coef.shape} and intercept {intercept.shape}, expected {expected}×{task.p}")
     for start in range(0, len(data.y), BLOCK):
         yield data.X[start : start + BLOCK] @ coef.T + intercept, data.y[start : start + BLOCK]
+
+
+def _one_vs_rest(answer: LinearAnswer, data: Dataset, task: Task, power: int) -> float:
+    total = 0.5 * float((np.asarray(answer.coef) ** 2).sum())
+    for eta, y in _scores(answer, data, task):
+        for k in range(eta.shape[1]):
+            sign = 2.0 * (y == (1 if eta.shape[1] == 1 else k)) - 1.0
+            total += task.C * float((np.maximum(0.0, 1.0 - sign * eta[:, k]) ** power).sum())
+    return total / len(data.y)
+
+
+def _kernel_scores(answer: KernelAnswer, data: Dataset) -> tuple[np.ndarray, float]:
+    """f(x) of every row and ‖w‖² = Σ_ij d_i d_j k(x_i, x_j) over the support."""
+    from sklearn.metrics.pairwise import rbf_kernel
+
+    X, s = data.X, np.asarray(answer.support)
+    gamma, d = 1.0 / (X.shape[1] * X.var()), np.asarray(answer.dual_coef, dtype=float).ravel()
+    f = np.concatenate([rbf_kernel(X[a : a + 2000], X[s], gamma) @ d for a in range(0, len(X), 2000)])
+    return f + float(answer.intercept), float(f[s] @ d)
 
 
 def _loss(eta: np.ndarray, y: np.ndarray) -> float:

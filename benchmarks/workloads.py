@@ -8,7 +8,7 @@ compared; `race.run` does the rest.
 from __future__ import annotations
 
 from benchmarks import latency, memory, objective, race, startup
-from benchmarks.datasets import counts, dense, words
+from benchmarks.datasets import counts, dense, friedman, words
 from benchmarks.model import Goal, Workload
 
 
@@ -146,6 +146,56 @@ WORKLOADS: dict[str, Workload] = {
             data=words(20),
             score=objective.log_loss_and_accuracy,
             published={"sklearn": 0.082},
+        ),
+        Workload(
+            "S1",
+            "RBF SVC, 20,000×50, C=1 (objective: primal)",
+            _fastest(3),
+            race.run,
+            kind="svc_rbf",
+            data=dense(20_000, 50),
+            score=objective.kernel_hinge,
+            growth=True,
+            published={"sklearnex": 2.6, "sklearn": 5.7},
+        ),
+        Workload(
+            "S2",
+            "RBF SVR, 20,000×20, C=1, ε=0.1 (objective: primal)",
+            _fastest(3),
+            race.run,
+            kind="svr_rbf",
+            data=friedman(20_000, 20),
+            score=objective.kernel_tube,
+            published={"sklearnex": 3.1, "sklearn": 11.4},
+        ),
+        Workload(
+            "S3",
+            "linear SVC, hinge, 500,000×50, C=1 (objective: primal, intercept free)",
+            _fastest(10),
+            race.run,
+            kind="linear_hinge",
+            data=dense(500_000, 50),
+            score=objective.hinge,
+            published={"sklearn": 39.6},
+        ),
+        Workload(
+            "S4",
+            "linear SVC, squared hinge, one-vs-rest, text as L4 (objective: primal, intercept free)",
+            _fastest(2),
+            race.run,
+            kind="linear_squared_hinge",
+            data=words(20),
+            score=objective.squared_hinge,
+            published={"sklearn": 1.8},
+        ),
+        Workload(
+            "P1",
+            "perceptron, 5 epochs, 1,000,000×50",
+            Goal("5× sklearn's speed", against={"sklearn": 5.0}),
+            race.run,
+            kind="perceptron",
+            data=dense(1_000_000, 50),
+            published={"sklearn": 2.1},
         ),
         Workload(
             "C1",

@@ -75,7 +75,7 @@ for ax, at in zip(axes[1][:2], (0.45, -1.2)):
     points(ax, moved, y)
     ax.scatter(*moved[-1], marker="s", s=60, c=RED, edgecolors="white", zorder=6)
     report = model.reports_[0]
-    say(ax, at + 0.15, 0.22, f"ξ = {report.slack[-1]:.2f}", RED, ha="left", va="bottom")
+    say(ax, at - 0.12, 0.15, f"ξ = {report.slack[-1]:.2f}", RED, ha="right", va="bottom")
     ax.set(title=f"Pushed to {at:g}: {names[int(report.states[-1])]}", xticks=[], yticks=[])
 
 ax = axes[1][2]

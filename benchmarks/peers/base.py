@@ -9,9 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from benchmarks.model import GaussianAnswer, LinearAnswer, ScoredAnswer, Task
+from benchmarks.model import GaussianAnswer, KernelAnswer, LinearAnswer, ScoredAnswer, Task
 
 LOGISTIC = frozenset({"logistic", "cold_start", "one_row"})
+KERNEL = frozenset({"svc_rbf", "svr_rbf"})
+MARGIN = frozenset({"linear_hinge", "linear_squared_hinge", "perceptron"})
 GLM = frozenset({"glm_binomial", "glm_poisson"})
 NAIVE_BAYES = frozenset({"gaussian_nb", "gaussian_nb_predict", "multinomial_nb"})
 
@@ -76,6 +78,8 @@ class EstimatorPeer(Peer):
             case "glm_binomial" | "glm_poisson" if hasattr(model, "summary"):
                 str(model.summary())
                 return LinearAnswer(np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_))
+            case "svc_rbf" | "svr_rbf":
+                return KernelAnswer(np.ravel(model.dual_coef_), model.support_, float(model.intercept_[0]))
             case "multinomial_nb":
                 return ScoredAnswer(model.feature_log_prob_, model.class_log_prior_, model.score(X, y))
             case _:

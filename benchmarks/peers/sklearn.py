@@ -14,7 +14,7 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 from benchmarks.model import Task
-from benchmarks.peers.base import LOGISTIC, NAIVE_BAYES, EstimatorPeer, dense_and_narrow
+from benchmarks.peers.base import KERNEL, LOGISTIC, MARGIN, NAIVE_BAYES, EstimatorPeer, dense_and_narrow
 
 MAX_ITER = 10_000
 
@@ -25,7 +25,7 @@ class Sklearn(EstimatorPeer):
     name = "sklearn"
     module = "sklearn"
     distribution = "scikit-learn"
-    kinds = LOGISTIC | NAIVE_BAYES
+    kinds = LOGISTIC | NAIVE_BAYES | KERNEL | MARGIN
     cold_start = "from sklearn.linear_model import LogisticRegression as Model"
 
     def make(self, task: Task) -> Any:
@@ -38,6 +38,18 @@ class Sklearn(EstimatorPeer):
                 return GaussianNB()
             case "multinomial_nb":
                 return MultinomialNB()
+            case "svc_rbf" | "svr_rbf":
+                from sklearn.svm import SVC, SVR
+
+                return SVC(C=task.C) if task.kind == "svc_rbf" else SVR(C=task.C)
+            case "linear_hinge" | "linear_squared_hinge":
+                from sklearn.svm import LinearSVC
+
+                return LinearSVC(C=task.C, loss=task.kind.removeprefix("linear_"), random_state=0)
+            case "perceptron":
+                from sklearn.linear_model import Perceptron
+
+                return Perceptron(max_iter=5, tol=None)
             case _:
                 return LogisticRegression(C=task.C, max_iter=MAX_ITER)
 

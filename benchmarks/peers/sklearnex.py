@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.model import Task
-from benchmarks.peers.base import EstimatorPeer
+from benchmarks.peers.base import KERNEL, LOGISTIC, EstimatorPeer
 from benchmarks.peers.sklearn import MAX_ITER
 
 
@@ -15,6 +15,7 @@ class Sklearnex(EstimatorPeer):
     name = "sklearnex"
     module = "sklearnex"
     distribution = "scikit-learn-intelex"
+    kinds = LOGISTIC | KERNEL
     cold_start = "from sklearnex.linear_model import LogisticRegression as Model"
 
     def declines(self, task: Task) -> str | None:
@@ -31,4 +32,8 @@ class Sklearnex(EstimatorPeer):
         """The unfitted estimator."""
         from sklearnex.linear_model import LogisticRegression
 
+        if task.kind in KERNEL:
+            from sklearnex.svm import SVC, SVR
+
+            return SVC(C=task.C) if task.kind == "svc_rbf" else SVR(C=task.C)
         return LogisticRegression(C=task.C, max_iter=MAX_ITER)
