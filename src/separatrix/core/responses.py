@@ -122,6 +122,11 @@ class Response(ABC):
         value = self._saturated(y, w, phi) - w * self._half_deviance(y, mu, rest) / phi
         return np.where(w == 0, 0.0, np.where(self.outside(y), -np.inf, value))
 
+    @quiet
+    def saturated(self, y: ArrayLike, weight: ArrayLike, dispersion: ArrayLike) -> FloatArray:
+        """log p(y | μ = y, φ), what a mean for each row would reach; weights as in :meth:`log_likelihood`."""
+        return self._saturated(_real(y), _real(weight), _real(dispersion))
+
     def likelihood_dispersion(self, deviance: float, weight: ArrayLike) -> float:
         """The φ at which R evaluates the log-likelihood: deviance/Σw, the Gaussian's by rows; 1 where known.
 

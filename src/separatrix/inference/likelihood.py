@@ -174,9 +174,9 @@ class Likelihood:
         try:
             with np.errstate(all="ignore"):
                 if v is None:
-                    saturated = self.seen.total_of(lambda y: law._saturated(y, np.ones_like(y), at))
+                    saturated = self.seen.total_of(lambda y: law.saturated(y, np.ones_like(y), at))
                 else:
-                    saturated = self.seen.total(np.where(v > 0, law._saturated(y, v, at), 0.0), weight=False)
+                    saturated = self.seen.total(np.where(v > 0, law.saturated(y, v, at), 0.0), weight=False)
         except NotImplementedError:
             return np.nan
         return saturated - self.half_deviance / phi

@@ -10,7 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import is_dask, read_for_prediction, read_labels, read_weights
+from separatrix.data.door import (
+    drop_absent_classes,
+    is_dask,
+    read_for_prediction,
+    read_labels,
+    read_weights,
+    refuse_one_class,
+)
 from separatrix.data.rows import over_rows
 
 
@@ -30,6 +37,18 @@ class Classifier(ClassifierMixin, BaseEstimator):
     def _winner(self, cells: Any) -> np.ndarray:
         """Index of the class a row is given."""
         raise NotImplementedError
+
+    def _read_classes(
+        self, y: Any, weight: FloatArray | None, n: int, *, reset: bool = True
+    ) -> tuple[np.ndarray, FloatArray]:
+        """Codes of the labels (n,) and each class's total weight (K,); with ``reset`` they become ``classes_``."""
+        if not reset:
+            codes = self._codes_of(y, n)
+            return codes, np.bincount(codes, weight, minlength=len(self.classes_)).astype(float)
+        classes, codes, totals = drop_absent_classes(*read_labels(y, n), weight)
+        refuse_one_class(classes)
+        self.classes_ = classes
+        return codes, totals
 
     def _codes_of(self, y: Any, n: int) -> np.ndarray:
         """Indices of labels into ``classes_``; an unknown label is refused by value."""

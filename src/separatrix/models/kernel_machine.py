@@ -27,6 +27,7 @@ from separatrix.data.door import (
 )
 from separatrix.data.kernels import KERNELS, Kernel, Points, centre_of
 from separatrix.data.rows import Rows
+from separatrix.verdict.verdict import Verdict
 
 WHOLE = 1500  # rows up to which the kernel matrix is computed at once
 DENSE_SHARE = 10  # a sparse table is laid out dense where that takes at most so many times its memory
@@ -207,6 +208,20 @@ class KernelMachine(BaseEstimator):
         return bool(values[0] < -1e-8 * max(abs(values[-1]), abs(values[0]))), len(some)
 
     # ---- what is said while and after fitting ----
+
+    def _holds_support(self, cells: Any) -> bool:
+        """Whether these are the rows of the fit, as far as the support vectors tell."""
+        if cells.shape[0] != self.shape_fit_[0]:
+            return False
+        if self.kernel == "precomputed" or not len(self.support_):
+            return True
+        return not abs(cells[self.support_] - self.support_vectors_).max() > 0
+
+    def _infeasible(self, tol: float) -> Verdict:
+        """What `verify` says of rows on which the dual variables are no feasible point."""
+        words = ("the support vectors are not a feasible point of the dual on these data",)
+        name = type(self).__name__
+        return Verdict(name, "no claim", np.nan, np.inf, tol, None, 0, 0.0, "verified from data", words)
 
     def _say(self) -> Any:
         """Where progress goes: standard error when ``verbose``, else nowhere."""

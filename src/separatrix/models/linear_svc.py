@@ -24,23 +24,20 @@ from separatrix.core.linear import LinearRule
 from separatrix.core.margins import MarginReport
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import (
-    drop_absent_classes,
     is_count,
     is_dask,
     is_positive,
     read_for_prediction,
-    read_labels,
     read_table,
     read_weights,
     refuse_nonfinite,
-    refuse_one_class,
     rows_of,
 )
 from separatrix.data.engine import one_blas_thread
 from separatrix.data.rows import Rows
 from separatrix.data.tube import Machine, Proof
 from separatrix.models.base import LinearClassifier
-from separatrix.models.running import check_limits, threads, warn_of
+from separatrix.models.running import check_class_weight, check_limits, class_factors, threads, warn_of
 from separatrix.solve.interior import MarginFit
 from separatrix.solve.joint import JointFit, JointMachine, joint_classes
 from separatrix.solve.margin import RELATIVE, check_solver, refuse_lazy, solve_machines
@@ -225,15 +222,8 @@ class LinearSVC(LinearClassifier):
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> _Data:
         X = read_table(self, X, reset=reset)
         rows = rows_of(self, X)
-        classes, codes = read_labels(y, rows.n)
         weight = read_weights(sample_weight, rows.n)
-        if reset:
-            classes, codes, totals = drop_absent_classes(classes, codes, weight)
-            refuse_one_class(classes)
-            self.classes_ = classes
-        else:
-            codes = self._codes_of(y, rows.n)
-            totals = np.bincount(codes, weight, minlength=len(self.classes_)).astype(float)
+        codes, totals = self._read_classes(y, weight, rows.n, reset=reset)
         rows = rows.with_targets(None, weight)
         moments = rows.moments()
         refuse_nonfinite(self, rows, moments)
@@ -245,25 +235,8 @@ class LinearSVC(LinearClassifier):
             np.where(codes >= 0, weight, 0.0),
             moments.mean,
             np.sqrt(moments.variance),
-            self._factors(totals),
+            class_factors(self.class_weight, self.classes_, totals),
         )
-
-    def _factors(self, totals: FloatArray) -> FloatArray:
-        """The weight of each class: (K,)."""
-        if self.class_weight is None:
-            return np.ones(len(totals))
-        if isinstance(self.class_weight, str):
-            return totals.sum() / (len(totals) * totals)
-        labels = self.classes_.tolist()
-        unknown = [c for c in self.class_weight if c not in labels]
-        if unknown:
-            raise ValueError(
-                f"class_weight names {unknown[0]!r}, which is not a class: the classes are {labels}"
-            )
-        factor = np.array([float(self.class_weight.get(c, 1.0)) for c in labels])
-        if not (factor > 0).all():
-            raise ValueError("class_weight must be positive for every class")
-        return factor
 
     def _machines(self, data: _Data) -> list[Machine]:
         """Class 1 against class 0; of more classes each against the rest, its own rows at their class's weight."""
@@ -554,13 +527,6 @@ def check_common(model: Any) -> None:
             "none here, leave it 1"
         )
     check_limits(model.tol, model.max_iter, model.n_jobs)
-
-
-def check_class_weight(class_weight: Any) -> None:
-    if isinstance(class_weight, str) and class_weight != "balanced":
-        raise ValueError(f'class_weight {class_weight!r} is unknown: use "balanced" or a dictionary')
-    if not (class_weight is None or isinstance(class_weight, (str, Mapping))):
-        raise ValueError(f'class_weight must be a dictionary, "balanced" or None, got {class_weight!r}')
 
 
 def dual_solver(dual: Any, solver: str, *, squared: bool) -> str:

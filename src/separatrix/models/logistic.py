@@ -20,15 +20,12 @@ from separatrix.core.linear import LinearRule
 from separatrix.core.losses import Logistic, Multinomial
 from separatrix.core.numerics import FloatArray, expit, softmax
 from separatrix.data.door import (
-    drop_absent_classes,
     is_count,
     is_dask,
     is_positive,
-    read_labels,
     read_table,
     read_weights,
     refuse_nonfinite,
-    refuse_one_class,
     rows_of,
 )
 from separatrix.data.engine import one_blas_thread
@@ -36,7 +33,14 @@ from separatrix.data.objective import Objective
 from separatrix.inference.mixin import PENALISED, Inferential
 from separatrix.models.base import LinearClassifier, minimum_cost
 from separatrix.models.likelihood import false_alarm, joined, no_optimum, separation, verdict_of
-from separatrix.models.running import check_limits, threads, warn_of
+from separatrix.models.running import (
+    check_class_weight,
+    check_limits,
+    class_factors,
+    seed_of,
+    threads,
+    warn_of,
+)
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.outcome import Path
 from separatrix.solve.registry import Solver, refuse_lazy, resolve
@@ -153,7 +157,7 @@ class LogisticRegression(Inferential, LinearClassifier):
                 "options": self.solver_options,
                 "record": self.record_path,
                 "verbose": self.verbose,
-                "seed": self._seed(),
+                "seed": seed_of(self.random_state),
             }
             start = start if start is not None and self._fits(start, problem) else None
             firth = self.penalty == "firth"
@@ -264,12 +268,7 @@ class LogisticRegression(Inferential, LinearClassifier):
                 "intercept_scaling is liblinear's: the intercept is never penalised here, leave it 1"
             )
         check_limits(self.tol, self.max_iter, self.n_jobs)
-        if isinstance(self.class_weight, str) and self.class_weight != "balanced":
-            raise ValueError(f'class_weight {self.class_weight!r} is unknown: use "balanced" or a dictionary')
-        if not (self.class_weight is None or isinstance(self.class_weight, (str, Mapping))):
-            raise ValueError(
-                f'class_weight must be a dictionary, "balanced" or None, got {self.class_weight!r}'
-            )
+        check_class_weight(self.class_weight)
         if not (self.solver_options is None or isinstance(self.solver_options, Mapping)):
             raise ValueError(f"solver_options must be a dictionary, got {self.solver_options!r}")
         solver = resolve(self.solver, Logistic(), self.solver_options)
@@ -288,26 +287,12 @@ class LogisticRegression(Inferential, LinearClassifier):
         if self.solver not in ("auto", "newton", "newton-cholesky"):
             raise ValueError(f'solver {self.solver!r} does not know Firth\'s penalty: use "auto"')
 
-    def _seed(self) -> int:
-        if self.random_state is None or is_count(self.random_state):
-            return int(self.random_state or 0)
-        from sklearn.utils import check_random_state
-
-        return int(check_random_state(self.random_state).randint(2**31))
-
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Problem:
         """Rows, labels and weights into the problem to be minimised."""
         X = read_table(self, X, reset=reset)
         rows = rows_of(self, X)
-        classes, codes = read_labels(y, rows.n)
         weight = read_weights(sample_weight, rows.n)
-        if reset:
-            classes, codes, totals = drop_absent_classes(classes, codes, weight)
-            refuse_one_class(classes)
-            self.classes_ = classes
-        else:
-            codes = self._codes_of(y, rows.n)
-            totals = np.bincount(codes, weight, minlength=len(self.classes_)).astype(float)
+        codes, totals = self._read_classes(y, weight, rows.n, reset=reset)
         weight = self._class_weights(codes, totals, weight)
         k = len(self.classes_)
         target = codes * 2.0 - 1.0 if k == 2 else codes
@@ -330,19 +315,7 @@ class LogisticRegression(Inferential, LinearClassifier):
         """Each row's weight times its class's: "balanced" gives every class the same total."""
         if self.class_weight is None:
             return weight
-        if isinstance(self.class_weight, str):
-            factor = totals.sum() / (len(totals) * totals)
-        else:
-            labels = self.classes_.tolist()
-            unknown = [c for c in self.class_weight if c not in labels]
-            if unknown:
-                raise ValueError(
-                    f"class_weight names {unknown[0]!r}, which is not a class: the classes are {labels}"
-                )
-            factor = np.array([float(self.class_weight.get(c, 1.0)) for c in labels])
-            if not (factor > 0).all():
-                raise ValueError("class_weight must be positive for every class")
-        each = factor[codes]
+        each = class_factors(self.class_weight, self.classes_, totals)[codes]
         return each if weight is None else each * weight
 
     def _start_values(self) -> tuple[FloatArray, FloatArray] | None:

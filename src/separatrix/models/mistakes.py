@@ -11,18 +11,15 @@ import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import (
-    drop_absent_classes,
     is_count,
     is_dask,
     is_positive,
-    read_labels,
     read_weights,
-    refuse_one_class,
 )
 from separatrix.data.engine import each_in_threads
 from separatrix.data.perceptron_loops import Orders, Visits
 from separatrix.models.base import Classifier
-from separatrix.models.running import check_limits, threads
+from separatrix.models.running import check_class_weight, check_limits, class_factors, seed_of, threads
 from separatrix.solve.perceptron import Course, MistakeBound, train
 from separatrix.solve.separator import Contradiction
 from separatrix.solve.sequential import keyed_generator
@@ -58,19 +55,7 @@ class FromMistakes(Classifier):
             )
         if self.average and self.pocket:
             raise ValueError("average=True and pocket=True are two answers to one question: choose one")
-        if isinstance(self.class_weight, str) and self.class_weight != "balanced":
-            raise ValueError(f'class_weight {self.class_weight!r} is unknown: use "balanced" or a dictionary')
-        if not (self.class_weight is None or isinstance(self.class_weight, (str, Mapping))):
-            raise ValueError(
-                f'class_weight must be a dictionary, "balanced" or None, got {self.class_weight!r}'
-            )
-
-    def _seed(self) -> int:
-        if self.random_state is None or is_count(self.random_state):
-            return int(self.random_state or 0)
-        from sklearn.utils import check_random_state
-
-        return int(check_random_state(self.random_state).randint(2**31))
+        check_class_weight(self.class_weight)
 
     def _refuse_dask(self, X: Any) -> None:
         if is_dask(X):
@@ -81,28 +66,16 @@ class FromMistakes(Classifier):
 
     def _read_targets(self, y: Any, sample_weight: Any, n: int) -> tuple[np.ndarray, FloatArray]:
         """Class codes (n,) and the factors of their steps, weight times class weight (empty: all one)."""
-        classes, codes = read_labels(y, n)
         weight = read_weights(sample_weight, n)
-        classes, codes, totals = drop_absent_classes(classes, codes, weight)
-        refuse_one_class(classes)
-        self.classes_ = classes
+        codes, totals = self._read_classes(y, weight, n)
         return codes, self._scale(codes, totals, weight)
 
     def _scale(self, codes: np.ndarray, totals: FloatArray, weight: FloatArray | None) -> FloatArray:
         if self.class_weight is None:
             return np.empty(0) if weight is None else weight
-        if isinstance(self.class_weight, str):
-            factor = totals.sum() / (len(totals) * totals)
-        else:
-            labels = self.classes_.tolist()
-            unknown = [c for c in self.class_weight if c not in labels]
-            if unknown:
-                raise ValueError(
-                    f"class_weight names {unknown[0]!r}, which is not a class: the classes are {labels}"
-                )
-            factor = np.array([float(self.class_weight.get(c, 1.0)) for c in labels])
-            if not ((factor > 0) & (factor < np.inf)).all():
-                raise ValueError("class_weight must be positive and finite for every class")
+        factor = class_factors(self.class_weight, self.classes_, totals)
+        if not (factor < np.inf).all():
+            raise ValueError("class_weight must be finite for every class")
         return factor[codes] if weight is None else factor[codes] * weight
 
     def _signs(self, codes: np.ndarray) -> list[np.ndarray]:
@@ -119,7 +92,7 @@ class FromMistakes(Classifier):
         if not self.shuffle:
             cyclic = Visits.cyclic(rows)
             return lambda epoch: cyclic
-        seed = self._seed()
+        seed = seed_of(self.random_state)
         return Orders(rows, X, lambda epoch: int(keyed_generator(seed, "perceptron", epoch).integers(2**63)))
 
     def _trained(

@@ -32,6 +32,7 @@ from separatrix.data.door import (
 from separatrix.data.perceptron_loops import Visits, row_major
 from separatrix.models.base import LinearClassifier
 from separatrix.models.mistakes import WORST, FromMistakes, online, spread
+from separatrix.models.running import seed_of
 from separatrix.solve.perceptron import BadRow, Course, LinearMachine, Machine, linear_bound, scores_under
 from separatrix.solve.separator import Contradiction, contradiction_among, contradiction_of
 from separatrix.solve.sequential import keyed_generator
@@ -317,7 +318,8 @@ class Perceptron(FromMistakes, LinearClassifier):
         if self.start == "zero":
             return [np.zeros(p + 1) for _ in range(k)]
         drawn: list[FloatArray] = [
-            keyed_generator(self._seed(), "perceptron start", j).standard_normal(p + 1) for j in range(k)
+            keyed_generator(seed_of(self.random_state), "perceptron start", j).standard_normal(p + 1)
+            for j in range(k)
         ]
         for w in drawn:
             w[-1] *= bool(self.fit_intercept)

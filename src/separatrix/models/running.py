@@ -1,13 +1,15 @@
-"""What iterative models share: their threads, the checks of their limits, and what they warn of when they end."""
+"""What models that run for a while share: threads, seeds, limits, class weights, and what they warn of at the end."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
+from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_count, is_positive
 from separatrix.data.engine import engine
 from separatrix.verdict.verdict import ConvergenceWarning, SeparationWarning, Verdict
@@ -21,6 +23,43 @@ def check_limits(tol: Any, max_iter: Any, n_jobs: Any) -> None:
         raise ValueError(f"max_iter must be a whole number of at least 1, got {max_iter!r}")
     if n_jobs is not None and (not is_count(n_jobs) or n_jobs == 0):
         raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
+
+
+def check_class_weight(class_weight: Any) -> None:
+    """Refuse, before data is read, what cannot be weights of classes."""
+    if isinstance(class_weight, str) and class_weight != "balanced":
+        raise ValueError(f'class_weight {class_weight!r} is unknown: use "balanced" or a dictionary')
+    if not (class_weight is None or isinstance(class_weight, (str, Mapping))):
+        raise ValueError(f'class_weight must be a dictionary, "balanced" or None, got {class_weight!r}')
+
+
+def class_factors(class_weight: Any, classes: np.ndarray, totals: FloatArray) -> FloatArray:
+    """The weight of each class (K,); "balanced" gives every class the same total, ``totals`` being what they have.
+
+    >>> class_factors("balanced", np.array(["a", "b"]), np.array([3.0, 1.0])).round(3)
+    array([0.667, 2.   ])
+    """
+    if class_weight is None:
+        return np.ones(len(totals))
+    if isinstance(class_weight, str):
+        return np.asarray(totals.sum() / (len(totals) * totals))
+    labels = classes.tolist()
+    unknown = [c for c in class_weight if c not in labels]
+    if unknown:
+        raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class: the classes are {labels}")
+    factor = np.array([float(class_weight.get(c, 1.0)) for c in labels])
+    if not (factor > 0).all():
+        raise ValueError("class_weight must be positive for every class")
+    return factor
+
+
+def seed_of(random_state: Any) -> int:
+    """A whole number from None (0), a number, or a generator of NumPy's."""
+    if random_state is None or is_count(random_state):
+        return int(random_state or 0)
+    from sklearn.utils import check_random_state
+
+    return int(check_random_state(random_state).randint(2**31))
 
 
 def threads(n_jobs: int | None) -> Any:

@@ -19,11 +19,11 @@ from sklearn.utils.multiclass import _ovr_decision_function
 
 from separatrix.core.margins import STATES, MarginReport
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import drop_absent_classes, read_labels, read_weights, refuse_one_class
+from separatrix.data.door import read_weights
 from separatrix.data.kernels import Index, Points
 from separatrix.models.base import Classifier
 from separatrix.models.kernel_machine import WHOLE, KernelMachine
-from separatrix.models.running import threads, warn_of
+from separatrix.models.running import check_class_weight, class_factors, threads, warn_of
 from separatrix.solve.smo import Dual, Solution, certify, minimise
 from separatrix.verdict.separability import separability
 from separatrix.verdict.verdict import Verdict
@@ -181,27 +181,15 @@ class SVC(KernelMachine, Classifier):
             )
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError('break_ties must be False when decision_function_shape is "ovo"')
-        if isinstance(self.class_weight, str) and self.class_weight != "balanced":
-            raise ValueError(f'class_weight {self.class_weight!r} is unknown: use "balanced" or a dictionary')
-        if not (self.class_weight is None or isinstance(self.class_weight, (str, Mapping))):
-            raise ValueError(
-                f'class_weight must be a dictionary, "balanced" or None, got {self.class_weight!r}'
-            )
+        check_class_weight(self.class_weight)
 
     def _pairs(self, y: Any, sample_weight: Any, n: int, *, reset: bool) -> list[_Pair]:
         """The machines' rows, signs and boxes; two classes: the second is positive, more: the first of a pair."""
-        classes, codes = read_labels(y, n)
         weight = read_weights(sample_weight, n)
-        if reset:
-            classes, codes, totals = drop_absent_classes(classes, codes, weight)
-            refuse_one_class(classes)
-            self.classes_ = classes
-        else:
-            codes = self._codes_of(y, n)
-            totals = np.bincount(codes, weight, minlength=len(self.classes_)).astype(float)
+        codes, totals = self._read_classes(y, weight, n, reset=reset)
         box = np.ones(n) if weight is None else weight.copy()
         present = (box > 0) & (codes >= 0)
-        box *= self._class_factors(totals)[codes]
+        box *= class_factors(self.class_weight, self.classes_, totals)[codes]
         box = np.where(present, np.inf, 0.0) if np.isinf(self.C) else box * float(self.C)
         out = []
         for i, j in combinations(range(len(self.classes_)), 2):
@@ -210,23 +198,6 @@ class SVC(KernelMachine, Classifier):
             sign = np.where(codes[rows] == positive, 1.0, -1.0)
             out.append(_Pair((negative, positive), rows, sign, box[rows]))
         return out
-
-    def _class_factors(self, totals: FloatArray) -> FloatArray:
-        """Each class's weight: "balanced" gives every class the same total."""
-        if self.class_weight is None:
-            return np.ones(len(totals))
-        if isinstance(self.class_weight, str):
-            return np.asarray(totals.sum() / (len(totals) * totals))
-        labels = self.classes_.tolist()
-        unknown = [c for c in self.class_weight if c not in labels]
-        if unknown:
-            raise ValueError(
-                f"class_weight names {unknown[0]!r}, which is not a class: the classes are {labels}"
-            )
-        factor = np.array([float(self.class_weight.get(c, 1.0)) for c in labels])
-        if not (factor > 0).all():
-            raise ValueError("class_weight must be positive for every class")
-        return factor
 
     def _refuse_inseparable(self, cells: Any, pairs: list[_Pair]) -> None:
         """A hard margin on rows that no surface separates: the linear kernel's proof, or equal rows."""
@@ -413,10 +384,7 @@ class SVC(KernelMachine, Classifier):
         """The verdict recomputed from rows, labels, dual_coef_ and intercept_, for :func:`separatrix.verify`."""
         cells = self._read_rows(X, reset=False)
         n = cells.shape[0]
-        same = n == self.shape_fit_[0]
-        if same and self.kernel != "precomputed":
-            part = cells[self.support_] - self.support_vectors_
-            same = not (abs(part).max() > 0 if part.shape[0] else False)
+        same = self._holds_support(cells)
         pairs = self._pairs(y, sample_weight, n, reset=False)
         fits: list[Solution] = []
         points = self._points(cells, n <= WHOLE)
@@ -436,19 +404,7 @@ class SVC(KernelMachine, Classifier):
             )
         claimed = self.verdict_
         if not same:
-            words = ("the support vectors are not a feasible point of the dual on these data",)
-            return Verdict(
-                type(self).__name__,
-                "no claim",
-                np.nan,
-                np.inf,
-                claimed.tol,
-                None,
-                0,
-                0.0,
-                "verified from data",
-                words,
-            )
+            return self._infeasible(claimed.tol)
         indefinite, looked_at = self._definiteness(points)
         verdict = self._verdict(fits, indefinite or claimed.status == "no claim", looked_at, n, 0.0)
         return Verdict(

@@ -244,10 +244,7 @@ class SVR(RegressorMixin, KernelMachine):
         cells = self._read_rows(X, reset=False)
         n = cells.shape[0]
         z, C = self._targets(y, sample_weight, n)
-        same = n == self.shape_fit_[0]
-        if same and self.kernel != "precomputed":
-            part = cells[self.support_] - self.support_vectors_
-            same = not (abs(part).max() > 0 if part.shape[0] else False)
+        same = self._holds_support(cells)
         beta = np.zeros(n)
         if same:
             beta[self.support_] = self.dual_coef_[0]
@@ -256,19 +253,7 @@ class SVR(RegressorMixin, KernelMachine):
             same = bool(inside and abs(beta.sum()) <= 1e-9 * np.abs(beta).sum())
         claimed = self.verdict_
         if not same:
-            words = ("the support vectors are not a feasible point of the dual on these data",)
-            return Verdict(
-                type(self).__name__,
-                "no claim",
-                np.nan,
-                np.inf,
-                claimed.tol,
-                None,
-                0,
-                0.0,
-                "verified from data",
-                words,
-            )
+            return self._infeasible(claimed.tol)
         points = self._points(cells, n <= WHOLE)
         dual = Dual.regression(z, C, float(self.epsilon), beta)
         fit = certify(self._kernel(), points, dual, float(self.intercept_[0]), self.tol)
