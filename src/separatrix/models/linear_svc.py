@@ -24,7 +24,6 @@ from separatrix.core.linear import LinearRule
 from separatrix.core.margins import MarginReport
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import (
-    is_count,
     is_dask,
     is_positive,
     read_for_prediction,
@@ -37,7 +36,14 @@ from separatrix.data.engine import one_blas_thread
 from separatrix.data.rows import Rows
 from separatrix.data.tube import Machine, Proof
 from separatrix.models.base import LinearClassifier
-from separatrix.models.running import check_class_weight, check_limits, class_factors, threads, warn_of
+from separatrix.models.running import (
+    check_class_weight,
+    check_limits,
+    class_factors,
+    seed_of,
+    threads,
+    warn_of,
+)
 from separatrix.solve.interior import MarginFit
 from separatrix.solve.joint import JointFit, JointMachine, joint_classes
 from separatrix.solve.margin import RELATIVE, check_solver, refuse_lazy, solve_machines
@@ -546,14 +552,6 @@ def dual_solver(dual: Any, solver: str, *, squared: bool) -> str:
     if solver not in ("auto", "newton"):
         raise ValueError(f'dual=False is Newton on the primal, and solver is {solver!r}: leave dual="auto"')
     return "newton"
-
-
-def seed_of(random_state: Any) -> int:
-    if random_state is None or is_count(random_state):
-        return int(random_state or 0)
-    from sklearn.utils import check_random_state
-
-    return int(check_random_state(random_state).randint(2**31))
 
 
 def read_numbers(y: Any, n: int) -> FloatArray:
