@@ -8,7 +8,7 @@ tube needs fewer of them and follows the data less.
 """
 
 import numpy as np
-from _plot import BLACK, BLUE, GREY, RED, figure, save, say
+from _plot import BLACK, BLUE, GREEN, GREY, RED, figure, save, say
 
 from separatrix import SVR
 
@@ -19,7 +19,8 @@ fine = np.linspace(-0.2, 6.2, 400)
 
 fig, axes = figure(
     1, 3, "Inside the tube an error costs nothing, and the example is not needed",
-    "RBF support vector regression at three tube widths. Ringed: the examples that carry the curve.",
+    "RBF support vector regression at three tube widths. "
+    "△ above the tube or on its edge, a > 0; ▽ below, â > 0; without a mark: inside.",
     width=12.5, height=4.4, sharey=True,
 )  # fmt: skip
 for ax, epsilon in zip(axes, (0.05, 0.2, 0.5)):
@@ -34,10 +35,13 @@ for ax, epsilon in zip(axes, (0.05, 0.2, 0.5)):
     ax.plot(fine, f, color=BLUE)
     ax.plot(x, y, "o", color=BLACK, markersize=3.6, zorder=3)
     held = model.support_
-    ax.scatter(x[held], y[held], s=58, facecolors="none", edgecolors=RED, linewidths=1.1, zorder=4)
+    for dual, colour, shape in ((model.alpha_, RED, "^"), (model.alpha_hat_, GREEN, "v")):
+        rows = np.flatnonzero(dual)
+        style = {"facecolors": "none", "edgecolors": colour, "linewidths": 1.2, "zorder": 4}
+        ax.scatter(x[rows], y[rows], s=80, marker=shape, **style)
     ax.set(title=f"ε = {epsilon}: {len(held)} support vectors", xlabel="x", xlim=(-0.2, 6.2))
 axes[0].set_ylabel("y")
 say(axes[1], 4.0, 1.0, "tube: f(x) ± ε", BLUE, ha="left")
 axes[0].set_ylim(-1.15, 1.2)
-say(axes[2], 3.0, -1.05, "without a ring: inside, a = â = 0", GREY, ha="center")
+say(axes[2], 3.0, -1.05, "inside the tube: a = â = 0", GREY, ha="center")
 save(fig, __file__)

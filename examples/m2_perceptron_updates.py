@@ -54,8 +54,10 @@ for k in (0, 1):
 for i in np.flatnonzero(used):
     say(
         left,
-        *(X[i] + ([0.14, 0.1] if y[i] == 0 else [-0.08, -0.42])),
+        *(X[i] + ([-0.2, 0.0] if y[i] == 0 else [0.2, 0.0])),
         str(model.dual_coef_[i]),
+        ha="right" if y[i] == 0 else "left",
+        va="center",
         fontsize=10,
         fontweight="bold",
     )
@@ -71,7 +73,7 @@ for seed in range(8):
     margins.append(margin)
     print(f"{seed:5d} {other.n_mistakes_:10d}   {margin:.4f}")
     surface(middle, other.coef_, other.intercept_[0], box, colors=[GREY], linewidths=1.2)
-middle.set_title(f"Eight orders, margins {min(margins):.3f} to {max(margins):.2f}")
+middle.set_title(f"Eight orders, margins {min(margins):.2f} to {max(margins):.2f}")
 
 points(right, X, y, alpha=0.35)
 step = Perceptron(shuffle=False)
@@ -90,8 +92,8 @@ for shade, (_, w, b) in zip(shades, steps, strict=True):
 for number, (i, _, _) in enumerate(steps, 1):
     right.scatter(*X[i], s=90, facecolors="none", edgecolors=RED, linewidths=1.4, zorder=5)
 right.set_title("Each mistake turns the line")
-say(right, 0.42, 0.05, "ringed: rows it erred on", RED, transform=right.transAxes)
-say(right, 0.03, 0.95, "pale line first, black last", BLACK, transform=right.transAxes)
+say(right, 0.90, 0.03, "ringed: rows it erred on", RED, ha="right", transform=right.transAxes)
+say(right, 0.90, 0.15, "pale line first, black last", BLACK, ha="right", transform=right.transAxes)
 
 for ax, name in ((left, "class 0"), (middle, "class 0")):
     say(ax, 0.03, 0.95, name, BLUE, transform=ax.transAxes)

@@ -28,7 +28,7 @@ mistakes, bounds = np.array(mistakes), np.array(bounds)
 print(f"{len(bounds)} separable sets: mistakes ≤ (R/γ)² in {np.sum(mistakes <= bounds)}")
 print(f"mistakes above R/γ, the bound as [6867] prints it, in {np.sum(mistakes > np.sqrt(bounds))}")
 
-X, y = make_blobs([25, 25], centers=[[-1.7, 0.9], [1.6, -0.8]], cluster_std=0.75, random_state=27)
+X, y = make_blobs([25, 25], centers=[[-1.7, 0.9], [1.6, -0.8]], cluster_std=0.75, random_state=139)
 model = Perceptron().fit(X, y)
 widest = linear_separator(X, y, method="margin")
 programme = linear_separator(X, y)
@@ -56,7 +56,7 @@ for name, fit in (
 print(f"\n{radial.verdict_}")
 
 online, right = Perceptron(), []
-for epoch in range(60):
+for epoch in range(10):
     order = np.random.default_rng(epoch).permutation(len(noisy))
     for i in order:
         online.partial_fit(noisy[[i]], labels[[i]], classes=[0, 1])
@@ -64,8 +64,8 @@ for epoch in range(60):
 
 fig, (first, second, third) = figure(
     1, 3, "At most (R/γ)² mistakes where a line exists, no end where none does",
-    "Left: 180 separable sets. Middle: the perceptron stops at the first line that is right. Right: overlapping "
-    "classes, weights after every row.",
+    "Left: 180 separable sets. Middle: the perceptron stops at the first line that is right; support vectors of the "
+    "maximum margin ringed. Right: overlapping classes, after every row.",
     width=13.5, height=4.8,
 )  # fmt: skip
 first.loglog(bounds, mistakes, "o", color=BLUE, markersize=4, alpha=0.7, zorder=3)
@@ -86,13 +86,15 @@ for side in (-1.0, 1.0):
     surface(
         second, rule.coef, float(rule.intercept) + side, box, colors=[GREEN], linewidths=1.0, linestyles="--"
     )
+held = X[np.where(y == 1, 1, -1) * (X @ rule.coef + float(rule.intercept)) < 1 + 1e-6]
+second.scatter(*held.T, s=95, facecolors="none", edgecolors=GREEN, linewidths=1.5, zorder=5)
 second.set(xlabel="x₁", ylabel="x₂")
 second.set_title(f"Margin {model.geometric_margin(X, y).min():.2f} against {widest.margin:.2f}")
-say(second, 0.03, 0.12, "perceptron", RED, transform=second.transAxes)
-say(second, 0.03, 0.05, "maximum margin", GREEN, transform=second.transAxes)
+say(second, 0.69, 0.95, "perceptron", RED, transform=second.transAxes, ha="right")
+say(second, 0.98, 0.03, "maximum margin", GREEN, transform=second.transAxes, ha="right")
 
 visits = np.arange(1, len(right) + 1)
-third.plot(visits, right, color=BLUE, linewidth=0.6, alpha=0.8)
+third.plot(visits, right, color=BLUE, linewidth=0.9)
 for fit, colour, name, lift in ((averaged, ORANGE_INK, "averaged", 0.052), (pocket, GREEN, "pocket", 0.010)):
     share = np.mean(fit.predict(noisy) == labels)
     third.axhline(share, color=colour, linewidth=1.6)

@@ -4,76 +4,113 @@
     k(x, z) = (γ x·z + r)^d                                                       (polynomial)
 
 2^t is 2^k·2^f with k the nearest whole number and f in [−½, ½]: a polynomial of degree 6 (single precision, error
-2e-9) or 10 (double, 2e-16) and a shift of the exponent, which the compiler turns into vector instructions; the
-library's own ``exp`` takes one number at a time. Cost O(1) a kernel value; notes [6867] 5, [6321].
+2e-9) or 10 (double, 2e-16) and k added to the bits of the exponent, which the compiler turns into vector
+instructions; the library's own ``exp`` takes one number at a time. Cost O(1) a kernel value; notes [6867] 5, [6321].
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
 
 _FAST = {"contract", "nnan", "nsz"}  # nothing here is NaN: the cells were checked
 
 
+@intrinsic
+def _bits(context, number):  # type: ignore[no-untyped-def]
+    """The bits of a float as a whole number of its size."""
+    wide = number.bitwidth
+    whole = types.int32 if wide == 32 else types.int64
+    return whole(number), lambda c, builder, s, args: builder.bitcast(args[0], ir.IntType(wide))
+
+
+@intrinsic
+def _number(context, bits):  # type: ignore[no-untyped-def]
+    """The float that has these bits."""
+    kind, real = (types.float32, ir.FloatType()) if bits.bitwidth == 32 else (types.float64, ir.DoubleType())
+    return kind(bits), lambda c, builder, s, args: builder.bitcast(args[0], real)
+
+
+@njit(inline="always", fastmath=_FAST)
+def _two_to_single(t):  # type: ignore[no-untyped-def]
+    """2^t, −126 ≤ t ≤ 0; adding 1.5·2²³ rounds t, and leaves the whole number in the lowest bits."""
+    z = t + np.float32(12582912.0)
+    f = t - (z - np.float32(12582912.0))
+    p = np.float32(0.00015461444698569129)
+    p = p * f + np.float32(0.0013400428177615838)
+    p = p * f + np.float32(0.009618056678524638)
+    p = p * f + np.float32(0.05550327226670302)
+    p = p * f + np.float32(0.24022650922288758)
+    p = p * f + np.float32(0.6931472067028326)
+    p = p * f + np.float32(1.0)
+    return _number(np.int32(_bits(p) + (_bits(z) << np.int32(23))))  # type: ignore[call-arg]
+
+
+@njit(inline="always", fastmath=_FAST)
+def _two_to_double(t):  # type: ignore[no-untyped-def]
+    """2^t, −1022 ≤ t ≤ 0, as :func:`_two_to_single`."""
+    z = t + 6755399441055744.0
+    f = t - (z - 6755399441055744.0)
+    p = 7.0725859492692237e-9
+    p = p * f + 1.0208690299958305835e-7
+    p = p * f + 1.3215442587921689653e-6
+    p = p * f + 0.000015252657260200837064
+    p = p * f + 0.00015403530441736050155
+    p = p * f + 0.0013333558230164973899
+    p = p * f + 0.0096181291076068885273
+    p = p * f + 0.055504108664447719166
+    p = p * f + 0.2402265069591009822
+    p = p * f + 0.69314718055994998286
+    p = p * f + 1.0
+    return _number(_bits(p) + (_bits(z) << np.int64(52)))  # type: ignore[call-arg]
+
+
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def radial_single(dots, half_a, half_b, dest, slots, offset):  # type: ignore[no-untyped-def]
-    """dest[slots_r, offset + j] = 2^(dots_rj − half_a_r − half_b_j) in single precision."""
+    """dest[slots_r, offset + j] = 2^(dots_rj − half_a_r − half_b_j) in single precision; dest is not dots."""
     count, width = dots.shape
-    shift = np.empty(width, np.int32)
-    scale = shift.view(np.float32)
     for r in range(count):
-        row = dots[r]
+        row, h = dots[r], half_a[r]
         out = dest[slots[r], offset : offset + width]
-        h = half_a[r]
         for j in range(width):
             t = row[j] - (half_b[j] + h)
-            t = min(max(t, np.float32(-126.0)), np.float32(0.0))
-            k = np.floor(t + np.float32(0.5))
-            f = t - k
-            p = np.float32(0.00015461444698569129)
-            p = p * f + np.float32(0.0013400428177615838)
-            p = p * f + np.float32(0.009618056678524638)
-            p = p * f + np.float32(0.05550327226670302)
-            p = p * f + np.float32(0.24022650922288758)
-            p = p * f + np.float32(0.6931472067028326)
-            p = p * f + np.float32(1.0)
-            row[j] = p
-            shift[j] = (np.int32(k) + np.int32(127)) << np.int32(23)
-        for j in range(width):
-            out[j] = row[j] * scale[j]
+            out[j] = _two_to_single(min(max(t, np.float32(-126.0)), np.float32(0.0)))
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def radial_double(dots, half_a, half_b, dest, slots, offset):  # type: ignore[no-untyped-def]
     """As :func:`radial_single`, in double precision; ``dest`` may hold single ones."""
     count, width = dots.shape
-    shift = np.empty(width, np.int64)
-    scale = shift.view(np.float64)
     for r in range(count):
-        row = dots[r]
+        row, h = dots[r], half_a[r]
         out = dest[slots[r], offset : offset + width]
-        h = half_a[r]
         for j in range(width):
             t = row[j] - (half_b[j] + h)
-            t = min(max(t, -1022.0), 0.0)
-            k = np.floor(t + 0.5)
-            f = t - k
-            p = 7.0725859492692237e-9
-            p = p * f + 1.0208690299958305835e-7
-            p = p * f + 1.3215442587921689653e-6
-            p = p * f + 0.000015252657260200837064
-            p = p * f + 0.00015403530441736050155
-            p = p * f + 0.0013333558230164973899
-            p = p * f + 0.0096181291076068885273
-            p = p * f + 0.055504108664447719166
-            p = p * f + 0.2402265069591009822
-            p = p * f + 0.69314718055994998286
-            p = p * f + 1.0
-            row[j] = p
-            shift[j] = (np.int64(k) + 1023) << 52
+            out[j] = _two_to_double(min(max(t, -1022.0), 0.0))
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def radial_single_here(dots, half_a, half_b):  # type: ignore[no-untyped-def]
+    """dots_rj = 2^(dots_rj − half_a_r − half_b_j) in place, which two names of one array would hide."""
+    count, width = dots.shape
+    for r in range(count):
+        row, h = dots[r], half_a[r]
         for j in range(width):
-            out[j] = row[j] * scale[j]
+            t = row[j] - (half_b[j] + h)
+            row[j] = _two_to_single(min(max(t, np.float32(-126.0)), np.float32(0.0)))
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def radial_double_here(dots, half_a, half_b):  # type: ignore[no-untyped-def]
+    """As :func:`radial_single_here`, in double precision."""
+    count, width = dots.shape
+    for r in range(count):
+        row, h = dots[r], half_a[r]
+        for j in range(width):
+            t = row[j] - (half_b[j] + h)
+            row[j] = _two_to_double(min(max(t, -1022.0), 0.0))
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
@@ -114,12 +151,13 @@ def add_rows(cache, slots, coef, first, last, score):  # type: ignore[no-untyped
 
 
 @njit(cache=True, nogil=True)
-def gather(cache, slots, columns, out):  # type: ignore[no-untyped-def]
-    """out_kl = cache[slots_k, columns_l], in double precision."""
-    for k in range(slots.shape[0]):
-        row = cache[slots[k]]
+def gather(cells, rows, columns, dest, slots):  # type: ignore[no-untyped-def]
+    """dest[slots_k, l] = cells[rows_k, columns_l]."""
+    for k in range(rows.shape[0]):
+        row = cells[rows[k]]
+        out = dest[slots[k]]
         for l in range(columns.shape[0]):
-            out[k, l] = row[columns[l]]
+            out[l] = row[columns[l]]
 
 
 @njit(cache=True, nogil=True)

@@ -107,7 +107,7 @@ class Kernel:
             return
         if A.index is not None:
             assert B.index is not None
-            dest[slots] = A.cells[np.ix_(A.index, B.index)]
+            kernel_loops.gather(A.cells, A.index, B.index, dest, slots)
             return
         if callable(self.kind):
             dest[slots] = self._called(A.cells, B.cells)
@@ -134,7 +134,9 @@ class Kernel:
                 block = A.take(slice(a, a + step))
                 if A.index is not None:
                     assert block.index is not None and B.index is not None
-                    out[a : a + step] = A.cells[np.ix_(block.index, B.index)] @ coef
+                    values = np.empty((len(block), len(B)))
+                    kernel_loops.gather(A.cells, block.index, B.index, values, np.arange(len(block)))
+                    out[a : a + step] = values @ coef
                 else:
                     out[a : a + step] = self._called(block.cells, B.cells) @ coef
             return out
@@ -223,7 +225,11 @@ class Kernel:
     ) -> None:
         """Kernel values from products, into their place."""
         at = part.start if offset is None else offset
-        if self.kind == "rbf":
+        if self.kind == "rbf" and dest is dots:
+            single = dots.dtype == np.float32
+            here = kernel_loops.radial_single_here if single else kernel_loops.radial_double_here
+            here(dots, A.half, B.half[part])
+        elif self.kind == "rbf":
             loop = kernel_loops.radial_single if dots.dtype == np.float32 else kernel_loops.radial_double
             loop(dots, A.half, B.half[part], dest, slots, at)
         elif self.kind == "poly":
@@ -359,14 +365,14 @@ class KernelRows:
 
     def between(self, slots: Index, positions: Index) -> FloatArray:
         """The cached rows at the given positions of the active columns, (k, l)."""
-        out = np.empty((len(slots), len(positions)))
+        out = np.empty((len(slots), len(positions)), self.dtype)
         points = self.columns
         dense = points.index is None and not callable(self.kernel.kind) and not _is_sparse(points.cells)
         if dense and points.cells.shape[1] <= CHEAPER:  # scattered reads cost more than the products
             near = points.take(positions)
             self.kernel.fill(self.points.take(self.owner[slots]), near, out, np.arange(len(slots)))
         else:
-            kernel_loops.gather(self.cache, slots, positions, out)
+            kernel_loops.gather(self.cache, slots, positions, out, np.arange(len(slots)))
         return out
 
     def add(self, slots: Index, coef: FloatArray, score: FloatArray) -> None:

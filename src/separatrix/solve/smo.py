@@ -168,6 +168,8 @@ class _Run:
         self.travel = 0.0  # Σ|Δβ|, which bounds what single precision may have cost
         self.indefinite = False
         self.looked = 0  # kernel values computed when all rows were last looked at
+        self.due = False  # whether rows are left out that must be looked at before the end
+        self.left_out = False  # whether the last search ended without some rows
         self.spoken = time.perf_counter()
         self.violation = np.inf
         self.variables, self.b = np.arange(len(self.beta)), self.beta
@@ -186,11 +188,15 @@ class _Run:
         if self.single:
             points = Points(self.exact.cells.astype(np.float32), self.exact.half.astype(np.float32))
             goal = max(self.tol, 1e-3)
-            stopped = self._run(points, goal, single=True)
-            if stopped == "tol":
+            for _ in range(3):  # the proof may find a row that was left out too early
+                stopped = self._run(points, goal, single=True)
+                if stopped != "tol":
+                    break
                 found = self._judge("gap ≤ tol", everywhere=False)
                 if self._good(found):
                     return found
+                if not self.left_out or goal > self.tol:
+                    break
             if stopped == "max_iter":
                 return self._judge("max_iter", everywhere=True)
             self.single = False
@@ -224,8 +230,8 @@ class _Run:
     def _run(self, points: Points, tol: float, single: bool) -> str:
         """Rounds until the violation is at most tol; scores must be exact for β at the start."""
         rows = KernelRows(self.kernel, points, self.megabytes, single)
-        self.looked = 0
-        if single:
+        self.looked, self.due = 0, False
+        if single and self.rounds == 0:
             self._refresh(points, np.arange(self.n))
         self._activate(rows)
         kept: Index = np.empty(0, dtype=np.intp)
@@ -238,8 +244,9 @@ class _Run:
             self._speak(rows)
             if self.violation <= tol:
                 self._write(rows)
-                if len(rows.active) == self.n or not self._unshrink(rows, points, tol):
+                if len(rows.active) == self.n or not self._unshrink(rows, points, tol, single):
                     self.values += rows.computed
+                    self.left_out = len(rows.active) < self.n
                     return "tol"
                 kept = np.empty(0, dtype=np.intp)
                 continue
@@ -251,16 +258,19 @@ class _Run:
             if self.hard and self._hulls_meet():
                 self._write(rows)
                 return "hulls meet"
-            if self.shrinking and self._pays(rows) and self._shrink(rows, v, up, lo):
+            if self.shrinking and self._shrink(rows, v, up, lo, single):
                 kept = np.empty(0, dtype=np.intp)
                 continue
             size = min(
                 max(WORKING_SET, min(2 * WORKING_SET, self.n // 20)), rows.capacity, len(self.variables)
             )
-            want = size - 2 if len(kept) == 0 else size // 2 - 2
-            room = max(size - 2 - max(want, 0), 0)
-            ws = smo_loops.choose(v, self.b, self.l, self.h, up, i, lo, j, kept[:room], max(want, 0))
-            kept = ws[::-1] if len(kept) == 0 else np.setdiff1d(ws, kept)
+            if size == len(self.variables):  # all at once
+                ws = np.arange(size)
+            else:
+                want = size - 2 if len(kept) == 0 else size // 2 - 2
+                room = max(size - 2 - max(want, 0), 0)
+                ws = smo_loops.choose(v, self.b, self.l, self.h, up, i, lo, j, kept[:room], max(want, 0))
+                kept = ws[::-1] if len(kept) == 0 else np.setdiff1d(ws, kept)
             self._round(rows, ws, v, tol, negative)
             self.rounds += 1
             since += 1
@@ -279,8 +289,9 @@ class _Run:
         K = rows.between(slots, self.position[ws])
         beta, part = self.b[ws], v[ws]
         limit = int(min(self.max_steps - self.steps, 10 * len(ws) + 100))
+        share = 0.0 if len(ws) == len(self.variables) else 0.1  # of the first spread, good enough among others
         steps, gained, indefinite = smo_loops.pairs(
-            K, which, part, beta, self.l[ws], self.h[ws], 0.5 * tol, 0.1, limit, negative
+            K, which, part, beta, self.l[ws], self.h[ws], 0.5 * tol, share, limit, negative
         )
         change = np.bincount(which, beta - self.b[ws], minlength=len(positions)).astype(float)
         self.travel += float(np.abs(beta - self.b[ws]).sum())
@@ -319,18 +330,26 @@ class _Run:
         square = float(self._beta_rows() @ self.s)
         return 4.0 * square <= 1e-13 * self.size * total * total and total > 0
 
-    def _pays(self, rows: KernelRows) -> bool:
-        """Whether it is time to try: after as much work as twice the price of looking at all rows again."""
+    def _shrink(self, rows: KernelRows, v: FloatArray, up: float, lo: float, single: bool) -> bool:
+        """Leave rows out whose variable is stuck at a bound: those that do not cost more in the end than now.
+
+        Scores of all rows left out are due in the end, which pays after as much work as twice that price. After
+        single precision the proof computes those of the support vectors anyway: they may go at any time.
+        """
         if self.rounds % 5 != 4:
             return False
-        price = np.count_nonzero(self.b) * float(self.n)
-        return bool(len(rows.active) < self.n or rows.computed - self.looked >= 2.0 * price)
-
-    def _shrink(self, rows: KernelRows, v: FloatArray, up: float, lo: float) -> bool:
+        self.beta[self.variables] = self.b
+        price = np.count_nonzero(self.beta) * float(self.n)
+        pays = bool(self.due or rows.computed - self.looked >= 2.0 * price)
+        if not (pays or single):
+            return False
         keep = np.zeros(len(rows.active), dtype=bool)
         smo_loops.settled(v, self.b, self.l, self.h, up, lo, self.position, keep)
-        if keep.sum() > 0.8 * len(keep):
+        if not pays:
+            keep |= self._beta_rows() == 0
+        if keep.sum() > 0.7 * len(keep):
             return False
+        self.due |= pays
         self._write(rows)
         rows.narrow(np.flatnonzero(keep))
         self._activate(rows)
@@ -352,21 +371,31 @@ class _Run:
         self._refresh(points, index)
         return index
 
-    def _unshrink(self, rows: KernelRows, points: Points, tol: float) -> bool:
-        """Bring rows left out up to date; those that should not have been are active again."""
-        before = rows.active
-        self._refresh_inactive(rows, points)
+    def _unshrink(self, rows: KernelRows, points: Points, tol: float, single: bool) -> bool:
+        """Bring rows left out up to date; those that should not have been are active again.
+
+        In single precision support vectors stay out: the proof looks at them.
+        """
+        if single and not self.due:
+            return False
+        before, total = rows.active, self._total()
+        out = np.ones(self.n, dtype=bool)
+        out[before] = False
+        stale = out & (total != 0) if single else np.zeros(self.n, dtype=bool)
+        self._refresh(points, np.flatnonzero(out & ~stale))
         d = self.problem
-        v = np.empty(len(self.beta))
-        up, _, lo, _ = smo_loops.slopes(self.score, d.base, d.linear, self.beta, d.low, d.high, v)
+        known = np.flatnonzero(~stale[d.base])
+        beta, low, high, base = self.beta[known], d.low[known], d.high[known], d.base[known]
+        v = np.empty(len(known))
+        up, _, lo, _ = smo_loops.slopes(self.score, base, d.linear[known], beta, low, high, v)
         self.violation = up - lo
         if up - lo <= tol:
             return False
         keep = np.zeros(self.n, dtype=bool)
-        smo_loops.settled(v, self.beta, d.low, d.high, up, lo, d.base, keep)
+        smo_loops.settled(v, beta, low, high, up, lo, base, keep)
         keep[before] = True
         rows.reset(np.flatnonzero(keep))
-        self.looked = rows.computed
+        self.looked, self.due = rows.computed, False
         self._activate(rows)
         return True
 
@@ -402,14 +431,15 @@ class _Run:
             self.score = self._exact_scores(np.arange(self.n))
         else:
             off = self._slack_of_single()
+            total = self._total()
+            support = np.flatnonzero(total)
+            self.score[support] = self.kernel.combine_own(self.exact.take(support), total[support])
+            self.values += len(support) ** 2 // 2
             v = -self.score[d.base] - d.linear
             _, b = self._intercept(v)
-            loose = (self.beta != 0) | ((d.low == 0) & (v > b - off)) | ((d.high == 0) & (v < b + off))
-            support = np.flatnonzero(self._total())
+            loose = ((d.low == 0) & (v > b - off)) | ((d.high == 0) & (v < b + off))
             others = np.setdiff1d(d.base[loose], support)
             self.score[others] = self._exact_scores(others)
-            self.score[support] = self.kernel.combine_own(self.exact.take(support), self._total()[support])
-            self.values += len(support) ** 2 // 2
         return self._solution(stopped, None)
 
     def _solution(self, stopped: str, intercept: float | None) -> Solution:

@@ -11,7 +11,9 @@ import numpy as np
 from numba import njit
 
 TAU = 1e-12  # curvature of a pair that has none
-BINS = 512
+BINS = 512  # of a histogram; the bits above its number say what a variable may do
+RISE, FALL = 1024, 2048
+FAR = 1e150  # added to a slope to take it out of the running; its square is still a number
 
 
 @njit(cache=True, nogil=True)
@@ -51,13 +53,20 @@ def choose(v, beta, low, high, up, i, lo, j, kept, want):  # type: ignore[no-unt
             size += 1
     rise, fall = np.zeros(BINS, np.int64), np.zeros(BINS, np.int64)
     scale = (BINS - 1) / (up - lo) if up > lo else 0.0
+    bins = np.empty(m, np.int16)  # bit 10: may rise, bit 11: may fall
     for t in range(m):
-        if taken[t]:
-            continue
-        if beta[t] < high[t] and v[t] > lo:
-            rise[int((v[t] - lo) * scale)] += 1
-        if beta[t] > low[t] and v[t] < up:
-            fall[int((v[t] - lo) * scale)] += 1
+        code = 0
+        if not taken[t]:
+            x = v[t]
+            if beta[t] < high[t] and x > lo:
+                code = int((x - lo) * scale)
+                rise[code] += 1
+                code |= RISE
+            if beta[t] > low[t] and x < up:
+                at = int((x - lo) * scale)
+                fall[at] += 1
+                code |= at | FALL
+        bins[t] = code
     half = want // 2
     top, count = BINS - 1, rise[BINS - 1]
     while top > 0 and count < half:
@@ -71,17 +80,13 @@ def choose(v, beta, low, high, up, i, lo, j, kept, want):  # type: ignore[no-unt
     # the bins beyond the last are taken whole; of the last, what there is room for
     for whole in range(2):
         for t in range(m):
-            if taken[t]:
+            code = bins[t]
+            if code == 0 or taken[t]:
                 continue
-            b = int((v[t] - lo) * scale)
-            if beta[t] < high[t] and v[t] > lo and ups < half and ((b > top) if whole == 0 else (b == top)):
+            b = code & (BINS - 1)
+            if code & RISE and ups < half and ((b > top) if whole == 0 else (b == top)):
                 ups += 1
-            elif (
-                beta[t] > low[t]
-                and v[t] < up
-                and downs < half
-                and ((b < bottom) if whole == 0 else (b == bottom))
-            ):
+            elif code & FALL and downs < half and ((b < bottom) if whole == 0 else (b == bottom)):
                 downs += 1
             else:
                 continue
@@ -91,46 +96,52 @@ def choose(v, beta, low, high, up, i, lo, j, kept, want):  # type: ignore[no-unt
     return chosen[:size]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
+@njit(cache=True, nogil=True, fastmath={"contract", "nsz", "nnan"})
 def pairs(K, row, v, beta, low, high, tol, share, limit, negative):  # type: ignore[no-untyped-def]
     """Best pairs of the working set until v spreads no more than max(tol, share·its first spread).
 
     ``K`` (r, q) rows of the working set's kernel matrix, ``row`` (q,) which of them is whose. Returns the number of
     steps, by how much the objective fell, and whether a pair's curvature was below ``negative``: then K is not
-    positive semidefinite.
+    positive semidefinite. Loops have no branches, so that they become vector instructions: what may not rise or fall
+    is moved out of the way by FAR, and where a largest value sits is looked up afterwards.
     """
     q = v.shape[0]
     goal = tol
     gained = 0.0
     indefinite = False
-    diagonal = np.empty(q)
+    diagonal, gain = np.empty(q), np.empty(q)
+    no_rise, no_fall = np.empty(q), np.empty(q)
     for t in range(q):
         diagonal[t] = K[row[t], t]
+        no_rise[t] = 0.0 if beta[t] < high[t] else -FAR
+        no_fall[t] = 0.0 if beta[t] > low[t] else FAR
     up = -np.inf
-    i = -1
     for t in range(q):
-        if beta[t] < high[t] and v[t] > up:
-            up, i = v[t], t
+        up = max(up, v[t] + no_rise[t])
     for step in range(limit):
-        if i < 0:
+        if up < -0.5 * FAR:
             return step, gained, indefinite
-        lo, best, j = np.inf, 0.0, -1
+        i = 0
+        while v[i] + no_rise[i] < up:
+            i += 1
         Ki = K[row[i]]
+        lo, best = np.inf, 0.0
+        own = diagonal[i]
         for t in range(q):
-            if beta[t] > low[t]:
-                x = v[t]
-                if x < lo:
-                    lo = x
-                b = up - x
-                if b > 0.0:
-                    eta = max(diagonal[i] + diagonal[t] - 2.0 * Ki[t], TAU)
-                    if b * b > best * eta:
-                        best, j = b * b / eta, t
+            x = v[t] + no_fall[t]
+            lo = min(lo, x)
+            b = max(up - x, 0.0)
+            g = b * b / max(own + diagonal[t] - 2.0 * Ki[t], TAU)
+            gain[t] = g
+            best = max(best, g)
         if step == 0:
             goal = max(tol, share * (up - lo))
-        if j < 0 or up - lo <= goal:
+        if best <= 0.0 or up - lo <= goal:
             return step, gained, indefinite
-        eta = diagonal[i] + diagonal[j] - 2.0 * Ki[j]
+        j = 0
+        while gain[j] < best:
+            j += 1
+        eta = own + diagonal[j] - 2.0 * Ki[j]
         if eta < negative:
             indefinite = True
         d = (up - v[j]) / max(eta, TAU)
@@ -142,14 +153,16 @@ def pairs(K, row, v, beta, low, high, tol, share, limit, negative):  # type: ign
         else:
             beta[i] += d
             beta[j] -= d
+        for t in (i, j):
+            no_rise[t] = 0.0 if beta[t] < high[t] else -FAR
+            no_fall[t] = 0.0 if beta[t] > low[t] else FAR
         gained += d * (up - v[j] - 0.5 * d * eta)
         Kj = K[row[j]]
-        up, i = -np.inf, -1
+        up = -np.inf
         for t in range(q):
             x = v[t] - d * (Ki[t] - Kj[t])
             v[t] = x
-            if x > up and beta[t] < high[t]:
-                up, i = x, t
+            up = max(up, x + no_rise[t])
     return limit, gained, indefinite
 
 
