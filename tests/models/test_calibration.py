@@ -49,6 +49,18 @@ def test_separated_scores_have_a_finite_sigmoid():
     assert 0 < ours.slope < 10 and np.all(np.abs(ours.probability(score) - (score > 0)) < 0.5)
 
 
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("noise", [0.0, 1e-15])
+def test_scores_that_differ_by_rounding_are_one_score(method, noise):
+    """A machine with w = 0: no slope may be read into the last bits."""
+    rng = np.random.default_rng(0)
+    positive = np.arange(40) < 10
+    score = -1.0 + noise * (positive + rng.random(40))
+    ours = calibrate(method, score, positive)
+    want = (10 * 11 / 12 + 30 / 32) / 40 if method == "sigmoid" else 0.25
+    np.testing.assert_allclose(ours.probability(np.array([-1.0, -1.0 + 4e-16, 3.0])), want, rtol=1e-12)
+
+
 def test_isotonic_is_scikit_learns():
     score, positive, weight = drawn(3)
     ours = calibrate("isotonic", score, positive, weight)

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from separatrix import LeastSquaresClassifier, LogisticRegression, RadialBasis
+from separatrix import SVC, LeastSquaresClassifier, LogisticRegression, RadialBasis
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # C=inf meets separated toy data on purpose
 
@@ -128,6 +128,16 @@ def test_representations_for_people():
     text = str(model.verdict_)
     assert text.startswith("LogisticRegression · optimal, unique\n")
     assert "proven within" in text and "stopped:" in text
+
+
+@pytest.mark.parametrize("model", [SVC(calibrate="sigmoid"), SVC(multi_class="ovr")], ids=str)
+def test_parameters_new_to_a_machine_are_cloned_and_searched(model):
+    X, y = load_iris(return_X_y=True)
+    assert repr(clone(model)) == repr(model)
+    pipe = make_pipeline(StandardScaler(), model)
+    grid = {"svc__C": [0.1, 10.0], "svc__multi_class": ["ovo", "ovr"]}
+    search = GridSearchCV(pipe, grid, cv=3).fit(X, y)
+    assert search.best_score_ > 0.93 and hasattr(search, "predict_proba") == (model.calibrate is not None)
 
 
 def test_get_metadata_routing_knows_the_weights():

@@ -24,6 +24,8 @@ from separatrix.solve.linear import Problem, minimise
 from separatrix.solve.registry import SOLVERS
 
 METHODS = ("sigmoid", "isotonic")
+BLOCK = 4096
+ROUNDING = 1e-9  # scores that differ by less, relative to their size, are one score
 
 
 class Calibration(Protocol):
@@ -81,12 +83,20 @@ def calibrate(
         raise ValueError(
             "probabilities need rows of both classes in every fold: give more rows, or calibrate=None"
         )
+    live = score[w > 0]
+    if (
+        np.ptp(live) <= ROUNDING * np.abs(live).max()
+    ):  # a machine with w = 0: its scores differ by rounding alone
+        score = np.full(len(score), live.mean())
     return _sigmoid(score, positive, w) if method == "sigmoid" else _isotonic(score, positive, w)
 
 
 def _sigmoid(score: FloatArray, positive: np.ndarray, weight: FloatArray) -> Sigmoid:
     above, below = float(weight[positive].sum()), float(weight[~positive].sum())
     target = np.where(positive, (above + 1.0) / (above + 2.0), 1.0 / (below + 2.0))
+    if not np.ptp(score[weight > 0]):
+        mean = float(weight @ target) / (above + below)
+        return Sigmoid(0.0, float(np.log(mean) - np.log1p(-mean)))
     rows = Rows.of(np.ascontiguousarray(score[:, None]), target, weight)
     problem = Problem(rows, rows.moments(), GlmLoss(Binomial(), Logit()), 0.0, True)
     fit = minimise(problem, SOLVERS["newton"], tol=1e-4, max_iter=100, exists=True)
@@ -109,6 +119,8 @@ def couple(pairs: FloatArray) -> FloatArray:
     array([[0.6667, 0.1667, 0.1667]])
     """
     n, k = pairs.shape[:2]
+    if n > BLOCK:  # systems of K + 1 unknowns for so many rows at a time
+        return np.concatenate([couple(pairs[a : a + BLOCK]) for a in range(0, n, BLOCK)])
     off = ~np.eye(k, dtype=bool)
     q = np.where(off, -np.swapaxes(pairs, 1, 2) * pairs, 0.0)
     q[:, np.arange(k), np.arange(k)] = np.sum(np.where(off, np.swapaxes(pairs, 1, 2) ** 2, 0.0), axis=2)

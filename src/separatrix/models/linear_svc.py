@@ -4,7 +4,7 @@
     LinearSVR   ℓ = max(0, |y − η| − ε), or its square
 
 Notes [6867] 5.2 (hard margin, dual, support vectors), 5.3 (slack), [6321] (soft margin, C, regression), [446].
-Rows M4–M7, M9 and M10 of the specification. The intercept is free of the penalty, as everywhere here and in the
+Rows M4–M7, M9, M10 and M12 of the specification. The intercept is free of the penalty, as everywhere here and in the
 notes; liblinear, behind scikit-learn's classes of the same names, penalises it, and gives somewhat other surfaces.
 """
 
@@ -36,6 +36,8 @@ from separatrix.data.engine import one_blas_thread
 from separatrix.data.rows import Rows
 from separatrix.data.tube import Machine, Proof
 from separatrix.models.base import LinearClassifier
+from separatrix.models.calibration import calibrate
+from separatrix.models.out_of_fold import Calibrated, FoldFits, folds_of
 from separatrix.models.running import (
     check_class_weight,
     check_limits,
@@ -55,7 +57,7 @@ REMEDY = "Use a finite C"
 WAY = "Increase max_iter, or scale the columns to similar sizes"
 
 
-class LinearSVC(LinearClassifier):
+class LinearSVC(Calibrated, LinearClassifier):
     """min_{w,b} ½‖w‖² + C Σ_i s_i ℓ(y_i(w·x_i + b)),  ℓ = max(0, 1 − m)² or max(0, 1 − m), with a verdict.
 
     Notes [6867] 5.2, 5.3, [6321], [446]. Parameters have scikit-learn's names, meanings and defaults; the intercept
@@ -73,12 +75,17 @@ class LinearSVC(LinearClassifier):
         whatever ``loss``
     fit_intercept : whether b is fitted; without it the surface passes through the origin
     intercept_scaling : only 1: it undoes the penalty on the intercept that liblinear has
-    class_weight : {label: weight}, "balanced", or None: the cost of a class's rows in its own machine
+    class_weight : {label: weight}, "balanced", or None: the cost of a class's rows in its own machine, and what they
+        count in its probabilities
     verbose : 1 prints a line a step to standard error
     random_state : seed of the order in which coordinate ascent visits rows
     max_iter : most steps (or passes) a solver takes
     solver : "auto"; "interior" (hinge, hard margin), "newton" (squared hinge), "coordinate" (rows in memory), "qp"
         (the dual as a generic programme, a reference for a few hundred rows)
+    calibrate : None, "sigmoid" (few rows) or "isotonic" (a thousand or more): `predict_proba` from scores of rows
+        held out in five stratified folds, which ``random_state`` draws; each class against the rest (of
+        "crammer_singer" by its lead over the best of the rest), divided by their sum. `predict` is then its argmax,
+        which may differ from the sign or the argmax of `decision_function`. Rows in memory
     n_jobs : threads; None uses all cores this process may use
 
     Attributes
@@ -90,12 +97,15 @@ class LinearSVC(LinearClassifier):
     verdict_ : the :class:`~separatrix.Verdict`: objective and bound are the primal and the dual, in the scale above
     reports_ : a :class:`~separatrix.core.margins.MarginReport` for each machine: α, slacks, states, width, KKT
     dual_coef_ : (n, K), α of "crammer_singer": w_k = Σ_i α_ik x_i
+    calibration_ : with ``calibrate``, the map from scores to probabilities of each machine
     solver_ : the solver used
 
     Notes
     -----
     Cost: O(np²) a step for 2–10 (Newton) or 10–30 (interior point) steps, O(p³) a factor; coordinate ascent O(cells)
     a pass. Newton and the interior point are sweeps: memmaps and Dask collections of up to 3,000 columns do.
+    ``calibrate`` is five fits more, each afresh. A weight is repetition everywhere but in its folds, which may part
+    the copies of a row; a weight of zero is absence.
 
     Examples
     --------
@@ -108,6 +118,9 @@ class LinearSVC(LinearClassifier):
     ('optimal', True)
     >>> model.reports_[0].counts
     {'outside': 511, 'margin': 10, 'inside': 27, 'misclassified': 21}
+    >>> LinearSVC(loss="hinge", calibrate="sigmoid").fit(X, y).predict_proba(X[20:22]).round(2)
+    array([[0.02, 0.98],
+           [0.  , 1.  ]])
     """
 
     verdict_: Verdict
@@ -128,6 +141,7 @@ class LinearSVC(LinearClassifier):
         random_state: Any = None,
         max_iter: int = 1000,
         solver: str = "auto",
+        calibrate: str | None = None,
         n_jobs: int | None = None,
     ):
         self.penalty = penalty
@@ -143,6 +157,7 @@ class LinearSVC(LinearClassifier):
         self.random_state = random_state
         self.max_iter = max_iter
         self.solver = solver
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
@@ -151,12 +166,24 @@ class LinearSVC(LinearClassifier):
         solver = self._check_parameters()
         if is_dask(X):
             refuse_lazy("coordinate" if self.multi_class == "crammer_singer" else solver)
+            if self.calibrate is not None:
+                raise ValueError(
+                    "calibrate holds out rows in memory: call X.compute() first, or fit with calibrate=None and give "
+                    "a sample of rows to CalibratedClassifierCV(FrozenEstimator(model))"
+                )
         with threads(self.n_jobs), one_blas_thread():
             data = self._read(X, y, sample_weight, reset=True)
+            folds = None
+            if self.calibrate is not None:
+                present = np.where(data.weight > 0, data.codes, -1)
+                folds = folds_of(present, self.classes_, seed_of(self.random_state))
+            self.__dict__.pop("calibration_", None)
             if self.multi_class == "crammer_singer":
                 self._fit_together(data, solver)
             else:
                 self._fit_apart(data, solver)
+            if folds is not None:
+                self._calibrate(data, folds, solver)
         self.verdict_ = replace(self.verdict_, seconds=time.perf_counter() - began)
         warn_of(self.verdict_, REMEDY, WAY)
         return self
@@ -199,10 +226,62 @@ class LinearSVC(LinearClassifier):
         ]
         self.verdict_ = _joint_verdict(type(self).__name__, fit, float(self.tol), self._findings(data))
 
+    # ---- probabilities ----
+
+    def _calibrate(self, data: _Data, folds: np.ndarray, solver: str) -> None:
+        """``calibration_`` from the scores of the machines fitted with a fold's rows at weight zero."""
+        assert self.calibrate is not None
+        told = FoldFits(self.calibrate, int(folds.max()) + 1)
+        told.interrupted = self.verdict_.status == "interrupted"
+        scores = self._machine_scores(data.rows.source).reshape(data.rows.n, -1)
+        for f in range(told.folds):
+            if told.interrupted:
+                break
+            held = folds == f
+            found, verdict, steps = self._without(data, held, solver)
+            told.add(verdict.stopped_by, verdict.status == "optimal", steps)
+            scores[held] = found[held]
+        live = folds >= 0
+        self.calibration_ = []
+        for k, score in zip(self._positives(), scores.T, strict=True):
+            own = (data.codes == k)[live]
+            weight = (data.weight * self._factor(data, k))[live]  # as in the machine
+            self.calibration_.append(calibrate(self.calibrate, score[live], own, weight))
+        self.verdict_ = told.told(self.verdict_, self.calibration_)
+
+    def _without(self, data: _Data, held: np.ndarray, solver: str) -> tuple[FloatArray, Verdict, int]:
+        """(scores of all rows (n, machines), verdict, steps) of a fit that does not see the rows held out."""
+        less = replace(data, weight=np.where(held, 0.0, data.weight))
+        tol, most, seed = float(self.tol), int(self.max_iter), seed_of(self.random_state)
+        if self.multi_class == "crammer_singer":
+            machine = self._joint_machine(less)
+            _, joint = joint_classes(machine, solver, tol / RELATIVE, most, seed=seed)
+            scores = machine.scores(joint.coef, joint.intercept)
+            scores = _leads(scores) if len(self.classes_) > 2 else scores[:, 1:] - scores[:, :1]
+            return scores, _joint_verdict("", joint, tol, ()), joint.iterations
+        machines = self._machines(less)
+        _, fits = solve_machines(
+            machines, data.mean, solver, tol=tol / RELATIVE, max_iter=most,
+            codes=data.codes if len(machines) > 1 else None, seed=seed,
+        )  # fmt: skip
+        scores = np.column_stack([fit.proof.eta for fit in fits])
+        return scores, verdict_of("", fits, machines, tol, ()), sum(f.iterations for f in fits)
+
+    def _machine_scores(self, cells: Any) -> FloatArray:
+        """What is calibrated: the machines' scores; of "crammer_singer" by how much a class leads the others."""
+        scores = np.asarray(self.rule_.score(cells))
+        return _leads(scores) if hasattr(self, "dual_coef_") and scores.ndim == 2 else scores
+
+    def _winner(self, cells: Any) -> np.ndarray:
+        return (
+            self._probabilities(cells).argmax(axis=1) if self._has_probabilities else super()._winner(cells)
+        )
+
     # ---- the door ----
 
     def _check_parameters(self) -> str:
         """Refuse, before data is read, what cannot be meant; the solver's name."""
+        self._check_calibrate()
         if self.penalty != "l2":
             raise ValueError(
                 f'penalty {self.penalty!r} is not offered: a margin is ‖w‖², use "l2" (LogisticRegression likewise)'
@@ -246,11 +325,11 @@ class LinearSVC(LinearClassifier):
 
     def _machines(self, data: _Data) -> list[Machine]:
         """Class 1 against class 0; of more classes each against the rest, its own rows at their class's weight."""
-        k, squared = len(self.classes_), self.loss == "squared_hinge" and not np.isinf(self.C)
+        squared = self.loss == "squared_hinge" and not np.isinf(self.C)
         machines = []
-        for j in [1] if k == 2 else range(k):
+        for j in self._positives():
             y = np.where(data.codes == j, 1.0, -1.0)
-            factor = data.factors[data.codes] if k == 2 else np.where(data.codes == j, data.factors[j], 1.0)
+            factor = self._factor(data, j)
             cost = np.zeros(data.rows.n)
             live = data.weight > 0
             cost[live] = float(self.C) * data.weight[live] * factor[live]
@@ -258,6 +337,16 @@ class LinearSVC(LinearClassifier):
                 Machine.hinge(data.rows, y, cost, squared=squared, fit_intercept=bool(self.fit_intercept))
             )
         return machines
+
+    def _positives(self) -> Sequence[int]:
+        """The class each machine is for."""
+        return [1] if len(self.classes_) == 2 else range(len(self.classes_))
+
+    def _factor(self, data: _Data, k: int) -> FloatArray:
+        """What a row's class multiplies its cost by in the machine of class k, or in the one that has them all."""
+        if len(self.classes_) == 2 or self.multi_class == "crammer_singer":
+            return data.factors[data.codes]
+        return np.where(data.codes == k, data.factors[k], 1.0)
 
     def _joint_machine(self, data: _Data) -> JointMachine:
         cost = float(self.C) * data.weight * np.where(data.codes >= 0, data.factors[data.codes], 0.0)
@@ -295,6 +384,11 @@ class LinearSVC(LinearClassifier):
             self.coef_[0].copy() if single else self.coef_.copy(),
             float(self.intercept_[0]) if single else self.intercept_.copy(),
         )
+
+    def _full_joint(self) -> tuple[FloatArray, FloatArray]:
+        """w (K, p) and b (K,) of "crammer_singer": of two classes the difference is kept, half of it for each."""
+        w, b = self.coef_, self.intercept_
+        return (w, b) if len(w) > 1 else (np.vstack([-w / 2, w / 2]), np.concatenate([-b / 2, b / 2]))
 
     def _findings(self, data: _Data) -> tuple[str, ...]:
         return scale_findings(self, data.spread)
@@ -626,15 +720,19 @@ def _joint_verdict(name: str, fit: JointFit, tol: float, findings: tuple[str, ..
     )
 
 
-def _joint_from_data(model: Any, machine: JointMachine) -> Verdict:
-    coef, b = model.coef_, model.intercept_
-    if len(coef) == 1:  # of two classes the difference is kept: the shortest pair has half of it each
-        coef, b = np.vstack([-coef / 2, coef / 2]), np.concatenate([-b / 2, b / 2])
+def _joint_from_data(model: LinearSVC, machine: JointMachine) -> Verdict:
+    coef, b = model._full_joint()
     known = len(model.dual_coef_) == machine.rows.n
     fit = machine.prove(coef, b, model.dual_coef_ if known else machine.slope_beta(machine.scores(coef, b)))
     return _joint_verdict(
         type(model).__name__, replace(fit, stopped_by="verified from data"), float(model.tol), ()
     )
+
+
+def _leads(scores: FloatArray) -> FloatArray:
+    """η_k − max_{j ≠ k} η_j of scores (n, K): what a constant added to all of them leaves alone."""
+    top = np.partition(scores, -2, axis=1)[:, -2:]
+    return scores - np.where(scores == top[:, 1:], top[:, :1], top[:, 1:])
 
 
 def scale_findings(model: Any, spread: FloatArray) -> tuple[str, ...]:

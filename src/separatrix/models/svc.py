@@ -2,16 +2,15 @@
 
     dual   max Σ α_i − ½ Σ_ij α_i α_j y_i y_j k(x_i, x_j),   0 ≤ α_i ≤ C_i,  Σ α_i y_i = 0
 
-Notes [6867] 5.2 (separable: C = ∞), 5.3 (slacks), [6321] "Support vector machines", [446]. Rows M4–M6, M8 and M9
-of the specification.
+Notes [6867] 5.2 (separable: C = ∞), 5.3 (slacks), [6321] "Support vector machines", [446]. Rows M4–M6, M8, M9 and
+M12 of the specification. What several classes add is in models/sides.py, what probabilities add in out_of_fold.py.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,29 +21,22 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.door import read_weights
 from separatrix.data.kernels import Index, Points
 from separatrix.models.base import Classifier
+from separatrix.models.calibration import calibrate
 from separatrix.models.kernel_machine import WHOLE, KernelMachine
-from separatrix.models.running import check_class_weight, class_factors, threads, warn_of
+from separatrix.models.out_of_fold import Calibrated, FoldFits, feasible, folds_of
+from separatrix.models.running import check_class_weight, class_factors, seed_of, threads, warn_of
+from separatrix.models.sides import Sides, fold_pairs, refuse_inseparable, sides_of, unfold_pairs, votes
 from separatrix.solve.smo import Dual, Solution, certify, minimise
-from separatrix.verdict.separability import separability
 from separatrix.verdict.verdict import Verdict
 
 
-@dataclass(frozen=True, eq=False)
-class _Pair:
-    """One machine: the rows of two classes, y = ±1, and the box."""
-
-    classes: tuple[int, int]  # (negative, positive)
-    rows: Index
-    y: FloatArray
-    C: FloatArray
-
-
-class SVC(KernelMachine, Classifier):
+class SVC(Calibrated, KernelMachine, Classifier):
     """min ½‖w‖² + Σ_i C_i ξ_i subject to y_i (w·φ(x_i) + b) ≥ 1 − ξ_i, through its dual, with a verdict.
 
     C_i is ``C`` times the row's and its class's weight; ``C=np.inf`` is the hard margin, which data that are not
-    separable refuse with a proof. More than two classes: a machine for each pair, and a vote. Notes [6867] 5.2, 5.3,
-    [6321], [446]. Parameters have scikit-learn's names, meanings and defaults; ``n_jobs`` is new.
+    separable refuse with a proof. More than two classes: a machine for each pair and a vote, or one for each class
+    against the rest. Notes [6867] 5.2, 5.3, [6321], [446]. Parameters have scikit-learn's names, meanings and
+    defaults; ``calibrate``, ``multi_class``, ``warm_start`` and ``n_jobs`` are new.
 
     Parameters
     ----------
@@ -54,28 +46,38 @@ class SVC(KernelMachine, Classifier):
     degree, gamma, coef0 : of the kernels; gamma is "scale" (1/(p·Var X), weights counting as
         repetitions), "auto" (1/p) or a positive number
     shrinking : leave rows whose variable is stuck at a bound out of the search until its end
-    probability : only False; scores become probabilities by calibration on other rows (CalibratedClassifierCV)
+    probability : only False: ``calibrate`` has probabilities that `predict` agrees with
     tol : largest violation of the optimality conditions, and largest gap relative to the objective
     cache_size : megabytes of kernel rows that are kept
-    class_weight : {label: weight}, "balanced", or None
+    class_weight : {label: weight}, "balanced", or None; like a row's, it counts in the probabilities too
     verbose : True prints a forecast of a long fit and its progress to standard error
     max_iter : most steps (pairs of variables) of a machine; −1 for ten million
     decision_function_shape : "ovr" (n, K) or "ovo" (n, K(K−1)/2) scores of more than two classes
     break_ties : let ``predict`` follow the ovr scores rather than the votes
-    random_state : as in scikit-learn, where only its probabilities are random; nothing here is
+    random_state : seed of the folds of ``calibrate``; nothing else is random, and None is a seed too
+    calibrate : None, "sigmoid" (few rows) or "isotonic" (a thousand or more): `predict_proba` from scores of rows
+        held out, in five stratified folds that start from the fit of all rows; `predict` is then its argmax
+    multi_class : "ovo", a machine for each pair, or "ovr", one for each class against the rest, of all rows, each
+        at its own class's weight
+    warm_start : start from the dual variables of the fit before, where that had as many rows and classes
     n_jobs : threads; None uses all cores this process may use
 
     Attributes
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_, fit_status_, classes_, shape_fit_, n_iter_ : as in
-        scikit-learn, except that dual_coef_ of sparse tables is dense
-    coef_ : (1, p) or (K(K−1)/2, p) with the linear kernel
+        scikit-learn, except that dual_coef_ of sparse tables is dense; with "ovr" dual_coef_ is (K, support
+        vectors), a row for each machine, of K > 2 classes
+    coef_ : (machines, p) with the linear kernel: 1 machine of two classes, else K(K−1)/2 or, with "ovr", K
     reports_ : a :class:`~separatrix.core.margins.MarginReport` for each machine
+    calibration_ : with ``calibrate``, the map from scores to probabilities of each machine
     verdict_ : the :class:`~separatrix.Verdict`; objective and gap are sums over the machines, in the scale above
 
     Notes
     -----
-    Cost: about (support vectors) × n kernel values of O(p). Memory: cache_size and the rows once more.
+    Cost: about (support vectors) × n kernel values of O(p). Memory: cache_size and the rows once more. A fold of
+    ``calibrate`` takes a half to nine tenths of the steps of a fit from nothing, and no new kernel values where the
+    whole matrix is kept. A weight is repetition everywhere but in the folds, which may part the copies of a row; a
+    weight of zero is absence.
 
     Examples
     --------
@@ -86,6 +88,10 @@ class SVC(KernelMachine, Classifier):
     (0.973, [7, 29, 24])
     >>> model.verdict_.status, model.verdict_.gap < 1e-3 * model.verdict_.objective
     ('optimal', True)
+    >>> model = SVC(calibrate="sigmoid").fit(X, y)
+    >>> P = model.predict_proba(X)
+    >>> P[100].round(2), bool((model.predict(X) == model.classes_[P.argmax(axis=1)]).all())
+    (array([0.01, 0.  , 0.99]), True)
     """
 
     def __init__(
@@ -106,6 +112,9 @@ class SVC(KernelMachine, Classifier):
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
         random_state: Any = None,
+        calibrate: str | None = None,
+        multi_class: str = "ovo",
+        warm_start: bool = False,
         n_jobs: int | None = None,
     ):
         self.C = C
@@ -123,6 +132,9 @@ class SVC(KernelMachine, Classifier):
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.random_state = random_state
+        self.calibrate = calibrate
+        self.multi_class = multi_class
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
@@ -130,40 +142,59 @@ class SVC(KernelMachine, Classifier):
         began = time.perf_counter()
         self._check_parameters()
         with threads(self.n_jobs):
+            before = self._before()
             cells = self._read_rows(X, sample_weight, reset=True)
-            pairs = self._pairs(y, sample_weight, cells.shape[0], reset=True)
-            if np.isinf(self.C):
-                self._refuse_inseparable(cells, pairs)
             n = cells.shape[0]
-            many = len(pairs) > 1 and n * n * 8e-6 <= self.cache_size
-            points = self._points(cells, n <= WHOLE or many)
+            codes, machines = self._sides(y, sample_weight, n, reset=True)
+            folds = folds_of(codes, self.classes_, seed_of(self.random_state)) if self.calibrate else None
+            if np.isinf(self.C):
+                names = getattr(self, "feature_names_in_", None)
+                refuse_inseparable(cells, machines, self.kernel, self.classes_, names)
+            many = (len(machines) > 1 or self.calibrate) and n * n * 8e-6 <= self.cache_size
+            points = self._points(cells, n <= WHOLE or bool(many))
             indefinite, looked_at = self._definiteness(points)
             self._forecast(points)
+            if before.shape != (n, len(machines)):
+                before = np.zeros((n, len(machines)))
             fits = []
-            for pair in pairs:
-                fits.append(self._machine(points, pair, n))
+            for machine, start in zip(machines, before.T):
+                fits.append(self._solve(points, machine, start[machine.rows]))
                 if fits[-1].stopped_by == "interrupted":
                     break
-            for pair in pairs[len(fits) :]:  # machines that an interruption left no time for say nothing
-                fits.append(certify(self._kernel(), points.take(pair.rows), _dual(pair), 0.0, self.tol))
-        self._keep(cells, pairs, fits)
-        self.verdict_ = self._verdict(fits, indefinite, looked_at, n, time.perf_counter() - began)
+            for machine in machines[len(fits) :]:  # those an interruption left no time for say nothing
+                dual = Dual.classifier(machine.y, machine.C)
+                fits.append(certify(self._kernel(), points.take(machine.rows), dual, 0.0, self.tol))
+            self._keep(cells, codes, machines, fits)
+            self.__dict__.pop("calibration_", None)
+            told = None
+            if folds is not None:
+                told = self._calibrate(points, machines, fits, folds)
+        verdict = self._verdict(fits, indefinite, looked_at, n, told.values if told else 0)
+        self.verdict_ = replace(
+            told.told(verdict, self.calibration_) if told else verdict, seconds=time.perf_counter() - began
+        )
         warn_of(self.verdict_, "", "Increase max_iter, or scale the columns")
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
-        """f(x): (n,) for two classes; (n, K) "ovr" (votes, refined by the sums of scores) or (n, K(K−1)/2) "ovo"."""
+        """f(x): (n,) for two classes, the margin; of more (n, K) votes, refined by the sums of scores, or
+        (n, K(K−1)/2) scores of pairs; with ``multi_class="ovr"`` the scores (n, K) of the machines.
+
+        With ``calibrate`` the class with the largest score need not be `predict`'s, which is the most probable one.
+        """
 
         def score(cells: Any) -> FloatArray:
-            values = self._pair_scores(cells)
+            values = self._machine_scores(cells)
             if len(self.classes_) == 2:
                 return values[:, 0]
-            return values if self.decision_function_shape == "ovo" else self._shares(values)
+            as_they_are = not self._coupled or self.decision_function_shape == "ovo"
+            return values if as_they_are else self._shares(values)
 
         return np.asarray(self._on_rows(X, score))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with most votes of the machines; with ``break_ties`` the one with the largest score."""
+        """The most probable class with ``calibrate``; else the one with most votes of the machines, or with
+        ``break_ties`` or ``multi_class="ovr"`` the one with the largest score."""
         return np.asarray(self._on_rows(X, lambda cells: self.classes_[self._winner(cells)]))
 
     # ---- the door ----
@@ -172,73 +203,55 @@ class SVC(KernelMachine, Classifier):
         self._check_machine()
         if self.probability not in ("deprecated", False):
             raise ValueError(
-                f"probability={self.probability!r}: probabilities fitted inside an SVM contradict its predictions; "
-                "leave it out and wrap the model in CalibratedClassifierCV(model, ensemble=False)"
+                f"probability={self.probability!r} makes probabilities that contradict predict: leave it out and "
+                'say calibrate="sigmoid"'
             )
+        self._check_calibrate()
+        if self.multi_class not in ("ovo", "ovr"):
+            raise ValueError(f'multi_class {self.multi_class!r} is unknown: use "ovo" or "ovr"')
+        if not isinstance(self.warm_start, (bool, np.bool_)):
+            raise ValueError(f"warm_start must be True or False, got {self.warm_start!r}")
         if self.decision_function_shape not in ("ovr", "ovo"):
             raise ValueError(
                 f'decision_function_shape must be "ovr" or "ovo", got {self.decision_function_shape!r}'
             )
+        if self.decision_function_shape == "ovo" and self.multi_class == "ovr":
+            raise ValueError(
+                'decision_function_shape="ovo" asks for scores of pairs, and multi_class="ovr" has no machines of '
+                'pairs: use "ovr" for both, or "ovo"'
+            )
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError('break_ties must be False when decision_function_shape is "ovo"')
+        if self.break_ties and self.calibrate is not None:
+            raise ValueError(
+                "break_ties lets predict follow the scores, and with calibrate it follows the probabilities: leave "
+                "one of them out"
+            )
         check_class_weight(self.class_weight)
 
-    def _pairs(self, y: Any, sample_weight: Any, n: int, *, reset: bool) -> list[_Pair]:
-        """The machines' rows, signs and boxes; two classes: the second is positive, more: the first of a pair."""
+    def _sides(self, y: Any, sample_weight: Any, n: int, *, reset: bool) -> tuple[np.ndarray, list[Sides]]:
+        """Class codes (n,), −1 for rows that are absent, and the machines."""
         weight = read_weights(sample_weight, n)
         codes, totals = self._read_classes(y, weight, n, reset=reset)
-        box = np.ones(n) if weight is None else weight.copy()
-        present = (box > 0) & (codes >= 0)
-        box *= class_factors(self.class_weight, self.classes_, totals)[codes]
-        box = np.where(present, np.inf, 0.0) if np.isinf(self.C) else box * float(self.C)
-        out = []
-        for i, j in combinations(range(len(self.classes_)), 2):
-            rows = np.flatnonzero(present & ((codes == i) | (codes == j)))
-            negative, positive = (i, j) if len(self.classes_) == 2 else (j, i)
-            sign = np.where(codes[rows] == positive, 1.0, -1.0)
-            out.append(_Pair((negative, positive), rows, sign, box[rows]))
-        return out
-
-    def _refuse_inseparable(self, cells: Any, pairs: list[_Pair]) -> None:
-        """A hard margin on rows that no surface separates: the linear kernel's proof, or equal rows."""
-        names = getattr(self, "feature_names_in_", None)
-        for pair in pairs:
-            a, b = (repr(self.classes_.tolist()[k]) for k in sorted(pair.classes))
-            if self.kernel == "linear":
-                try:
-                    found = separability(cells[pair.rows], pair.y)
-                except ArithmeticError:  # too large for the exact answer: the dual will show it
-                    continue
-                if found.kind == "complete":
-                    continue
-                words = found.sentence()
-                if names is not None and found.columns:
-                    words = f"{words} (columns {', '.join(str(names[int(j)]) for j in found.columns[:8])})"
-                raise ValueError(
-                    f"C=np.inf asks for a margin that no row enters, which classes {a} and {b} do not allow: "
-                    f"{words}. Use a finite C"
-                )
-            if self.kernel == "precomputed" or callable(self.kernel):
-                continue
-            twins = _equal_rows(cells[pair.rows], pair.y)
-            if twins is not None:
-                i, j = (int(pair.rows[t]) for t in twins)
-                raise ValueError(
-                    f"C=np.inf asks for a margin that no row enters, but rows {i} and {j} are equal and of classes "
-                    f"{a} and {b}: no kernel tells them apart. Use a finite C, or drop one of them"
-                )
+        weight = np.ones(n) if weight is None else weight
+        codes = np.where(weight > 0, codes, -1)
+        weight = weight * class_factors(self.class_weight, self.classes_, totals)[codes]
+        if reset:
+            self._against = self.multi_class
+        return codes, sides_of(codes, weight, float(self.C), len(self.classes_), self._against)
 
     # ---- the machines ----
 
-    def _machine(self, points: Points, pair: _Pair, n: int) -> Solution:
+    def _solve(self, points: Points, machine: Sides, near: FloatArray) -> Solution:
+        """One machine, from the feasible point nearest to a β (rows of the machine,), often zero."""
         say = self._say()
         if say is not None and len(self.classes_) > 2:
-            a, b = (self.classes_.tolist()[k] for k in sorted(pair.classes))
-            say(f"classes {a!r} and {b!r}: {len(pair.rows):,} rows")
+            say(f"{machine.words(self.classes_)}: {len(machine.rows):,} rows")
+        dual = Dual.classifier(machine.y, machine.C)
         fit = minimise(
             self._kernel(),
-            points if len(pair.rows) == n else points.take(pair.rows),
-            _dual(pair),
+            points if len(machine.rows) == len(points) else points.take(machine.rows),
+            replace(dual, start=feasible(near, dual.low, dual.high)),
             tol=float(self.tol),
             max_steps=None if self.max_iter == -1 else int(self.max_iter),
             megabytes=float(self.cache_size),
@@ -246,39 +259,65 @@ class SVC(KernelMachine, Classifier):
             report=say,
         )
         if fit.stopped_by == "hulls meet":
-            a, b = (repr(self.classes_.tolist()[k]) for k in sorted(pair.classes))
             total = 0.5 * np.abs(fit.beta).sum()
+            above, below = int((fit.beta > 0).sum()), int((fit.beta < 0).sum())
             raise ValueError(
-                f"C=np.inf asks for a margin that no row enters, which classes {a} and {b} do not allow: a weighted "
-                f"mean of {int((fit.beta > 0).sum())} rows of one and of {int((fit.beta < 0).sum())} rows of the "
-                f"other have images at distance {np.sqrt(max(fit.square, 0.0)) / total:.0e}. Use a finite C, or a "
-                "finer kernel"
+                f"C=np.inf asks for a margin that no row enters, which {machine.words(self.classes_)} do not allow: "
+                f"a weighted mean of {above} rows of one and of {below} rows of the other have images at distance "
+                f"{np.sqrt(max(fit.square, 0.0)) / total:.0e}. Use a finite C, or a finer kernel"
             )
         return fit
 
-    def _keep(self, cells: Any, pairs: list[_Pair], fits: list[Solution]) -> None:
+    def _before(self) -> FloatArray:
+        """With ``warm_start``, β (n, machines) of the fit before."""
+        if not self.warm_start or not hasattr(self, "support_"):
+            return np.zeros((0, 0))
+        weights = self._read_back()
+        out = np.zeros((self.shape_fit_[0], weights.shape[1]))
+        out[self.support_] = weights
+        return out
+
+    def _calibrate(
+        self, points: Points, machines: list[Sides], fits: list[Solution], folds: Index
+    ) -> FoldFits:
+        """``calibration_`` from the scores of each machine fitted without a fold, which starts at the fit of all.
+
+        A row and its class weigh in the map as in the machine.
+        """
+        assert self.calibrate is not None
+        told = FoldFits(self.calibrate, int(folds.max()) + 1)
+        told.interrupted = any(fit.stopped_by == "interrupted" for fit in fits)
+        self.calibration_ = []
+        for machine, fit in zip(machines, fits):
+            score = fit.score + fit.intercept
+            for f in range(told.folds):
+                if told.interrupted:
+                    break
+                held = folds[machine.rows] == f
+                less = machine.without(held)
+                again = self._solve(points, less, fit.beta[~held])
+                told.add(again.stopped_by, again.stopped_by == "gap ≤ tol", again.steps, again.values)
+                support = np.flatnonzero(again.beta)
+                score[held] = again.intercept + self._kernel().combine(
+                    points.take(machine.rows[held]),
+                    points.take(less.rows[support]),
+                    again.beta[support][:, None],
+                )[:, 0]  # fmt: skip
+            self.calibration_.append(calibrate(self.calibrate, score, machine.y > 0, machine.weight))
+        return told
+
+    def _keep(self, cells: Any, codes: np.ndarray, machines: list[Sides], fits: list[Solution]) -> None:
         """Support vectors by class, coefficients in scikit-learn's layout, and the reports."""
         n, k = cells.shape[0], len(self.classes_)
-        code = np.full(n, -1)
-        used = np.zeros(n, dtype=bool)
-        for pair, fit in zip(pairs, fits):
-            code[pair.rows] = np.where(pair.y > 0, pair.classes[1], pair.classes[0])
-            used[pair.rows[fit.beta != 0]] = True
-        support = np.flatnonzero(used)
-        support = support[np.argsort(code[support], kind="stable")]
-        place = np.full(n, -1)
-        place[support] = np.arange(len(support))
-        coef = np.zeros((k - 1, len(support)))
-        weights = np.zeros((len(support), len(pairs)))
-        for m, (pair, fit) in enumerate(zip(pairs, fits)):
-            some = np.flatnonzero(fit.beta)
-            at, beta = place[pair.rows[some]], fit.beta[some]
-            weights[at, m] = beta
-            low, high = sorted(pair.classes)
-            own = code[pair.rows[some]]
-            coef[np.where(own == low, high - 1, low), at] = beta
+        beta = np.zeros((n, len(machines)))
+        for m, (machine, fit) in enumerate(zip(machines, fits)):
+            beta[machine.rows, m] = fit.beta
+        support = np.flatnonzero(beta.any(axis=1))
+        support = support[np.argsort(codes[support], kind="stable")]
+        weights, own = beta[support], codes[support]
+        coef = fold_pairs(weights, own, k) if self._coupled else weights.T.copy()
         self.support_ = support.astype(np.int32)
-        self.n_support_ = np.bincount(code[support], minlength=k).astype(np.int32)
+        self.n_support_ = np.bincount(own, minlength=k).astype(np.int32)
         precomputed = self.kernel == "precomputed"
         self.support_vectors_ = np.empty((0, 0)) if precomputed else cells[support]
         self.dual_coef_ = coef
@@ -293,21 +332,22 @@ class SVC(KernelMachine, Classifier):
         self.reports_ = [
             MarginReport(
                 np.abs(fit.beta),
-                pair.y * (fit.score + fit.intercept),
+                machine.y * (fit.score + fit.intercept),
                 fit.primal,
                 fit.dual,
                 float(np.sqrt(max(fit.square, 0.0))),
                 fit.violation,
                 max(float(self.tol), fit.violation),
-                pair.rows,
-                tuple(self.classes_[list(pair.classes)].tolist()),
+                machine.rows,
+                machine.labels(self.classes_),
             )
-            for pair, fit in zip(pairs, fits)
+            for machine, fit in zip(machines, fits)
         ]
 
     def _verdict(
-        self, fits: list[Solution], indefinite: bool, looked_at: int, n: int, seconds: float
+        self, fits: list[Solution], indefinite: bool, looked_at: int, n: int, values: int = 0
     ) -> Verdict:
+        """``values``: kernel values computed beside those of the fits."""
         objective, gap = sum(f.primal for f in fits), sum(f.gap for f in fits)
         goal = float(self.tol) * abs(objective)
         indefinite = indefinite or any(f.indefinite for f in fits)
@@ -323,9 +363,9 @@ class SVC(KernelMachine, Classifier):
         elif indefinite:
             status, gap = "no claim", np.inf
         findings = self._findings(indefinite, looked_at, n)
-        passes = sum(f.values for f in fits) / n**2
+        passes = (values + sum(f.values for f in fits)) / n**2
         return Verdict(
-            type(self).__name__, status, objective, gap, goal, None, passes, seconds, stopped, findings
+            type(self).__name__, status, objective, gap, goal, None, passes, 0.0, stopped, findings
         )
 
     def _findings(self, indefinite: bool, looked_at: int, n: int) -> tuple[str, ...]:
@@ -353,8 +393,13 @@ class SVC(KernelMachine, Classifier):
 
     # ---- scores ----
 
-    def _pair_scores(self, cells: Any) -> FloatArray:
-        """The machines' scores (n, K(K−1)/2), in scikit-learn's orientation."""
+    @property
+    def _coupled(self) -> bool:
+        """Whether the machines are pairs of classes, as they also are of two."""
+        return self._against == "ovo" or len(self.classes_) == 2
+
+    def _machine_scores(self, cells: Any) -> FloatArray:
+        """The machines' scores (n, machines), of pairs in scikit-learn's orientation."""
         if self.kernel == "linear":
             return np.asarray(cells @ self.coef_.T) + self.intercept_
         return self._scores(cells, self._weights) + self.intercept_
@@ -363,17 +408,15 @@ class SVC(KernelMachine, Classifier):
         return np.asarray(_ovr_decision_function(values < 0, -values, len(self.classes_)))
 
     def _winner(self, cells: Any) -> np.ndarray:
-        values = self._pair_scores(cells)
+        if self._has_probabilities:
+            return self._probabilities(cells).argmax(axis=1)
+        values = self._machine_scores(cells)
         k = len(self.classes_)
         if k == 2:
             return (values[:, 0] > 0).astype(np.intp)
-        if self.break_ties:
-            return self._shares(values).argmax(axis=1)
-        votes = np.zeros((len(values), k), dtype=np.intp)
-        for m, (i, j) in enumerate(combinations(range(k), 2)):
-            votes[:, i] += values[:, m] > 0
-            votes[:, j] += values[:, m] <= 0
-        return votes.argmax(axis=1)
+        if not self._coupled:
+            return values.argmax(axis=1)
+        return (self._shares(values) if self.break_ties else votes(values, k)).argmax(axis=1)
 
     def _tiled(self, function: Any) -> Any:
         return function  # the kernel's products have the threads already
@@ -385,55 +428,37 @@ class SVC(KernelMachine, Classifier):
         cells = self._read_rows(X, reset=False)
         n = cells.shape[0]
         same = self._holds_support(cells)
-        pairs = self._pairs(y, sample_weight, n, reset=False)
+        _, machines = self._sides(y, sample_weight, n, reset=False)
         fits: list[Solution] = []
         points = self._points(cells, n <= WHOLE)
-        for m, pair in enumerate(pairs if same else []):
+        weights = self._read_back()
+        for m, machine in enumerate(machines if same else []):
             beta = np.zeros(n)
-            beta[self.support_] = self._coefficients(m)
-            start = beta[pair.rows]
-            dual = Dual.classifier(pair.y, pair.C, start)
+            beta[self.support_] = weights[:, m]
+            start = beta[machine.rows]
+            dual = Dual.classifier(machine.y, machine.C, start)
             slack = 1e-9 * np.abs(start).max(initial=0.0)
             inside = (start >= dual.low - slack) & (start <= dual.high + slack)
-            outside = np.delete(beta, pair.rows).any()
+            outside = np.delete(beta, machine.rows).any()
             if not inside.all() or outside or abs(start.sum()) > 1e-9 * np.abs(start).sum():
                 same = False
                 break
             fits.append(
-                certify(self._kernel(), points.take(pair.rows), dual, float(self.intercept_[m]), self.tol)
+                certify(self._kernel(), points.take(machine.rows), dual, float(self.intercept_[m]), self.tol)
             )
         claimed = self.verdict_
         if not same:
             return self._infeasible(claimed.tol)
         indefinite, looked_at = self._definiteness(points)
-        verdict = self._verdict(fits, indefinite or claimed.status == "no claim", looked_at, n, 0.0)
+        verdict = self._verdict(fits, indefinite or claimed.status == "no claim", looked_at, n)
         return Verdict(
             verdict.model, verdict.status, verdict.objective, verdict.gap, claimed.tol, None, verdict.sweeps, 0.0,
             "verified from data", verdict.findings,
         )  # fmt: skip
 
-    def _coefficients(self, machine: int) -> FloatArray:
-        """β of one machine's support vectors, read back from ``dual_coef_``."""
-        ends = np.cumsum(self.n_support_)
-        own = np.searchsorted(ends, np.arange(len(self.support_)), side="right")
-        i, j = list(combinations(range(len(self.classes_)), 2))[machine]
-        beta = np.zeros(len(self.support_))
-        beta[own == i] = self.dual_coef_[j - 1, own == i]
-        beta[own == j] = self.dual_coef_[i, own == j]
-        return beta
-
-
-def _dual(pair: _Pair) -> Dual:
-    return Dual.classifier(pair.y, pair.C)
-
-
-def _equal_rows(cells: Any, y: FloatArray) -> tuple[int, int] | None:
-    """Two equal rows of opposite signs, by a hash of their bytes, or None."""
-    seen: dict[bytes, int] = {}
-    for i in range(cells.shape[0]):
-        row = cells[i] if isinstance(cells, np.ndarray) else cells[[i]].toarray()[0]
-        key = (row + 0.0).tobytes()
-        first = seen.setdefault(key, i)
-        if y[first] != y[i]:
-            return first, i
-    return None
+    def _read_back(self) -> FloatArray:
+        """β (support vectors, machines), from ``dual_coef_``."""
+        if not self._coupled:
+            return np.asarray(self.dual_coef_.T)
+        own = np.repeat(np.arange(len(self.classes_)), self.n_support_)
+        return unfold_pairs(self.dual_coef_, own, len(self.classes_))
