@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks import cache, text
+from benchmarks import cache, shared, text
 from benchmarks.model import Dataset
 
 LEAST_ROWS = 200  # below this the classes of a scaled-down set may be missing
@@ -61,6 +61,24 @@ def words(n_classes: int) -> Callable[[float], Dataset]:
         if rows < X.shape[0]:
             X, y = X[:rows], y[:rows]
         return Dataset(X, y, source)
+
+    return make
+
+
+def a9a(scale: float = 1.0) -> Dataset:
+    """LIBSVM's a9a, the census as 123 columns of zeros and ones, sparse; from the shared data."""
+    X, y, _ = shared.numeric("a9a")
+    rows = _scaled(X.shape[0], scale)
+    return Dataset(X[:rows], (y[:rows] > 0).astype(np.int64), f"a9a, {rows:,}×{X.shape[1]} sparse, 2 classes")
+
+
+def mnist(n: int) -> Callable[[float], Dataset]:
+    """A maker of the first n digits of MNIST, pixels from 0 to 1; from the shared data."""
+
+    def make(scale: float = 1.0) -> Dataset:
+        X, y, _ = shared.numeric("mnist")
+        rows = _scaled(n, scale)
+        return Dataset(X[:rows] / 255.0, y[:rows], f"MNIST, the first {rows:,}×{X.shape[1]}, 10 classes")
 
     return make
 

@@ -73,6 +73,14 @@ def report(workload: Workload, source: str, unit: str, rows: Sequence[Row], opti
     )  # fmt: skip
 
 
+def skipped(workload: Workload, why: str, options: Options) -> Report:
+    """The report of a workload that nobody ran."""
+    return Report(
+        workload.id, workload.title, "none", "", (), workload.goal.text, f"skipped: {why}", None,
+        scale=options.scale,
+    )  # fmt: skip
+
+
 def _reference(done: Sequence[Row], subject: Row | None, named: str | None) -> Row | None:
     """Rules 1 and 2."""
     rivals = [row for row in done if row.peer != SUBJECT and row.counts]

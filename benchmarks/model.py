@@ -37,11 +37,12 @@ class GaussianAnswer(NamedTuple):
 
 
 class KernelAnswer(NamedTuple):
-    """What a kernel machine learned: dual coefficients (m,) of the rows ``support`` (m,), and its intercept."""
+    """What a kernel machine learned, in scikit-learn's layout: dual coefficients (K−1, m) of the rows ``support``
+    (m,), and an intercept for each pair of classes (for two classes, and for numbers, one)."""
 
     dual_coef: np.ndarray
     support: np.ndarray
-    intercept: float
+    intercept: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class Task:
     n_classes: int = 2
     sparse: bool = False
     C: float = 1.0
+    gamma: str = "scale"  # of RBF kernels: 1/(p·Var X), or "auto", 1/p
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,8 @@ class Workload:
     data: Callable[[float], Dataset] | None = None
     score: Callable[[Any, Dataset, Task], float] | None = None  # lower is better; the same for everyone
     growth: bool = False
+    C: float = 1.0
+    gamma: str = "scale"  # of RBF kernels
     parts: tuple[str, ...] = ()  # ids of the workloads that M1 weighs
     published: Mapping[str, float] = field(default_factory=dict)  # peer: seconds in BENCHMARKS.md
 
@@ -127,7 +131,7 @@ class Workload:
         n, p = data.X.shape
         one_score = self.kind in ("glm_poisson", "svr_rbf")  # as two classes have
         scores = 2 if one_score else len(np.unique(data.y))
-        return Task(self.id, self.kind, n, p, scores, hasattr(data.X, "indptr"))
+        return Task(self.id, self.kind, n, p, scores, hasattr(data.X, "indptr"), self.C, self.gamma)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ Cost O(n p K), in blocks of rows so that η for all rows is never held.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -52,15 +54,30 @@ def log_loss_and_accuracy(answer: ScoredAnswer, data: Dataset, task: Task) -> fl
 
 
 def kernel_hinge(answer: KernelAnswer, data: Dataset, task: Task) -> float:
-    """[½‖w‖² + C Σ hinge]/n of an RBF machine with gamma="scale": what SVC minimises."""
-    f, norm2 = _kernel_scores(answer, data)
-    return (0.5 * norm2 + task.C * float(np.maximum(0.0, 1.0 - (2 * data.y - 1) * f).sum())) / len(f)
+    """[½‖w‖² + C Σ hinge]/n of an RBF machine: what SVC minimises; of K classes added up over the pairs."""
+    s, dual = np.asarray(answer.support), np.atleast_2d(answer.dual_coef)
+    if task.n_classes == 2:
+        pairs, weights = [(1, 0)], dual.T
+    else:
+        pairs = list(combinations(range(task.n_classes), 2))
+        own = data.y[s]
+        weights = np.column_stack(
+            [np.where(own == i, dual[j - 1], np.where(own == j, dual[i], 0.0)) for i, j in pairs]
+        )
+    f, norm2 = _kernel_scores(answer, weights, data, task)
+    total = 0.5 * float(norm2.sum())
+    for m, (positive, negative) in enumerate(pairs):
+        ours = (data.y == positive) | (data.y == negative)
+        sign = np.where(data.y[ours] == positive, 1.0, -1.0)
+        total += task.C * float(np.maximum(0.0, 1.0 - sign * f[ours, m]).sum())
+    return total / len(f)
 
 
 def kernel_tube(answer: KernelAnswer, data: Dataset, task: Task) -> float:
-    """[½‖w‖² + C Σ max(0, |y − f| − 0.1)]/n of an RBF machine with gamma="scale": what SVR minimises."""
-    f, norm2 = _kernel_scores(answer, data)
-    return (0.5 * norm2 + task.C * float(np.maximum(0.0, np.abs(data.y - f) - 0.1).sum())) / len(f)
+    """[½‖w‖² + C Σ max(0, |y − f| − 0.1)]/n of an RBF machine: what SVR minimises."""
+    f, norm2 = _kernel_scores(answer, np.atleast_2d(answer.dual_coef).T, data, task)
+    tube = np.maximum(0.0, np.abs(data.y - f[:, 0]) - 0.1)
+    return (0.5 * float(norm2[0]) + task.C * float(tube.sum())) / len(f)
 
 
 def hinge(answer: LinearAnswer, data: Dataset, task: Task) -> float:
@@ -124,14 +141,26 @@ def _one_vs_rest(answer: LinearAnswer, data: Dataset, task: Task, power: int) ->
     return total / len(data.y)
 
 
-def _kernel_scores(answer: KernelAnswer, data: Dataset) -> tuple[np.ndarray, float]:
-    """f(x) of every row and ‖w‖² = Σ_ij d_i d_j k(x_i, x_j) over the support."""
+def _kernel_scores(
+    answer: KernelAnswer, weights: np.ndarray, data: Dataset, task: Task
+) -> tuple[np.ndarray, np.ndarray]:
+    """f(x) (n, machines) of every row, and each machine's ‖w‖² = Σ_ij d_i d_j k(x_i, x_j) over the support."""
     from sklearn.metrics.pairwise import rbf_kernel
 
-    X, s = data.X, np.asarray(answer.support)
-    gamma, d = 1.0 / (X.shape[1] * X.var()), np.asarray(answer.dual_coef, dtype=float).ravel()
-    f = np.concatenate([rbf_kernel(X[a : a + 2000], X[s], gamma) @ d for a in range(0, len(X), 2000)])
-    return f + float(answer.intercept), float(f[s] @ d)
+    X, s, n = data.X, np.asarray(answer.support), data.X.shape[0]
+    gamma, vectors = rbf_gamma(X, task.gamma), data.X[s]
+    f = np.concatenate([rbf_kernel(X[a : a + 2000], vectors, gamma) @ weights for a in range(0, n, 2000)])
+    return f + np.asarray(answer.intercept, dtype=float), (f[s] * weights).sum(axis=0)
+
+
+def rbf_gamma(X: Any, name: str) -> float:
+    """γ as scikit-learn's names mean it: "scale" 1/(p·Var X), "auto" 1/p."""
+    if name == "auto":
+        return 1.0 / X.shape[1]
+    if not hasattr(X, "indptr"):
+        return 1.0 / (X.shape[1] * float(X.var()))
+    cells = X.shape[0] * X.shape[1]
+    return 1.0 / (X.shape[1] * float((X.data**2).sum() / cells - (X.data.sum() / cells) ** 2))
 
 
 def _loss(eta: np.ndarray, y: np.ndarray) -> float:

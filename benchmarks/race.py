@@ -42,7 +42,10 @@ def run(workload: Workload, options: Options, say: Say) -> Report:
     """Race the peers on the workload's data."""
     assert workload.data is not None
     say("data")
-    data = workload.data(options.scale)
+    try:
+        data = workload.data(options.scale)
+    except FileNotFoundError as error:  # real data that are not here
+        return judge.skipped(workload, str(error), options)
     task = workload.task(data)
     runners, settled = enlist(workload, task, options)
     entrants = race(runners, workload, data, task, options, say)

@@ -68,7 +68,7 @@ def plain(report: Report) -> str:
     """The whole report as aligned text."""
     header, body = cells(report)
     widths = [max(len(line[i]) for line in [header, *body]) for i in range(len(header))]
-    texts = [_aligned(header, widths), "  ".join("─" * width for width in widths)]
+    texts = [_aligned(header, widths), "  ".join("─" * width for width in widths)] if body else []
     texts += [_aligned(line, widths) for line in body]
     return "\n".join([heading(report), *("   " + text.rstrip() for text in texts), closing(report)])
 
@@ -100,7 +100,8 @@ def show(report: Report, *, as_plain: bool) -> None:
         return
     console = Console()
     console.print(heading(report), style="bold", highlight=False, markup=False)
-    console.print(rich_table(report))
+    if report.rows:
+        console.print(rich_table(report))
     colour = {True: "green", False: "red", None: "yellow"}[report.met]
     console.print(closing(report), style=colour, highlight=False, markup=False)
     console.print()

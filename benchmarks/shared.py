@@ -173,7 +173,12 @@ def _svmlight(file: Path) -> tuple[Any, np.ndarray, list[str]]:
     from sklearn.datasets import load_svmlight_file
 
     X, y = load_svmlight_file(str(file), n_features=WIDTH.get(_stem(file)))
-    return X.tocsr(), y, [f"x{i}" for i in range(X.shape[1])]
+    X = X.tocsr()
+    X.indices, X.indptr = (
+        X.indices.astype(np.int32),
+        X.indptr.astype(np.int32),
+    )  # scikit-learn's SVC takes no others
+    return X, y, [f"x{i}" for i in range(X.shape[1])]
 
 
 def _idx(file: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:

@@ -12,7 +12,10 @@ import numpy as np
 from benchmarks.model import GaussianAnswer, KernelAnswer, LinearAnswer, ScoredAnswer, Task
 
 LOGISTIC = frozenset({"logistic", "cold_start", "one_row"})
+SCORES = frozenset({"svc_rbf_predict", "svc_rbf_decision"})  # only the scores of a fitted machine are timed
 KERNEL = frozenset({"svc_rbf", "svr_rbf"})
+PREDICTED = SCORES | {"gaussian_nb_predict"}
+SETTLED = 1e-6  # tolerance of the machines whose predictions are timed
 MARGIN = frozenset({"linear_hinge", "linear_squared_hinge", "perceptron"})
 GLM = frozenset({"glm_binomial", "glm_poisson"})
 NAIVE_BAYES = frozenset({"gaussian_nb", "gaussian_nb_predict", "multinomial_nb"})
@@ -65,11 +68,13 @@ class EstimatorPeer(Peer):
 
     def prepare(self, X: Any, y: np.ndarray, task: Task) -> tuple[Any, Any]:
         """As they are; for a prediction the fitted model takes the place of the labels."""
-        return (X, self.make(task).fit(X, y)) if task.kind == "gaussian_nb_predict" else (X, y)
+        return (X, self.make(task).fit(X, y)) if task.kind in PREDICTED else (X, y)
 
     def fit(self, X: Any, y: Any, task: Task) -> Any:
         """Fit the estimator and read what it learned; or predict, or fit and score, where that is the task."""
-        if task.kind == "gaussian_nb_predict":
+        if task.kind == "svc_rbf_decision":
+            return (y.decision_function(X) > 0).astype(np.int64)
+        if task.kind in PREDICTED:
             return y.predict(X)
         model = self.make(task).fit(X, y)
         match task.kind:
@@ -79,11 +84,21 @@ class EstimatorPeer(Peer):
                 str(model.summary())
                 return LinearAnswer(np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_))
             case "svc_rbf" | "svr_rbf":
-                return KernelAnswer(np.ravel(model.dual_coef_), model.support_, float(model.intercept_[0]))
+                dual = model.dual_coef_
+                dual = np.asarray(dual.toarray() if hasattr(dual, "toarray") else dual)
+                return KernelAnswer(np.atleast_2d(dual), model.support_, np.atleast_1d(model.intercept_))
             case "multinomial_nb":
                 return ScoredAnswer(model.feature_log_prob_, model.class_log_prior_, model.score(X, y))
             case _:
                 return LinearAnswer(model.coef_, model.intercept_)
+
+
+def kernel_machine(library: Any, task: Task) -> Any:
+    """`SVC` or `SVR` of a library; before a prediction fitted so far that everyone's machine has the same signs."""
+    if task.kind == "svr_rbf":
+        return library.SVR(C=task.C, gamma=task.gamma)
+    options = {"tol": SETTLED} if task.kind in SCORES else {}
+    return library.SVC(C=task.C, gamma=task.gamma, **options)
 
 
 def dense_and_narrow(task: Task, columns: int) -> str | None:

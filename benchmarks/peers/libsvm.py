@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.model import KernelAnswer, Task
+from benchmarks.objective import rbf_gamma
 from benchmarks.peers.base import KERNEL, Peer
 
 
@@ -20,20 +21,26 @@ class Libsvm(Peer):
     note = "conversion to its own format not timed"
 
     def prepare(self, X: Any, y: np.ndarray, task: Task) -> tuple[Any, Any]:
-        """Its problem structure, and gamma="scale"."""
+        """Its problem structure, of rows sorted by class, since it numbers classes as they come; and their order."""
         from libsvm.svmutil import svm_problem
 
-        return svm_problem(y.astype(np.float64), X), 1.0 / (X.shape[1] * X.var())
+        order = np.arange(len(y)) if task.kind == "svr_rbf" else np.argsort(y, kind="stable")
+        return svm_problem(y[order].astype(np.float64), X[order]), (order, rbf_gamma(X, task.gamma))
 
     def fit(self, X: Any, y: Any, task: Task) -> KernelAnswer:
         """Train with the default tolerance and a cache of 200 MB, as scikit-learn has."""
         from libsvm.svmutil import svm_train
 
+        order, gamma = y
         kind = "-s 0" if task.kind == "svc_rbf" else "-s 3 -p 0.1"
-        model = svm_train(X, f"{kind} -t 2 -c {task.C!r} -g {float(y)!r} -m 200 -q")
-        dual = np.array(model.get_sv_coef()).ravel()
-        support = np.array(model.get_sv_indices()) - 1
+        model = svm_train(X, f"{kind} -t 2 -c {task.C!r} -g {gamma!r} -m 200 -q")
+        support = order[np.array(model.get_sv_indices()) - 1]
         sign = (
-            -1.0 if task.kind == "svc_rbf" and model.get_labels()[0] == 0 else 1.0
-        )  # the first label seen is +
-        return KernelAnswer(sign * dual, support, -sign * float(model.rho[0]))
+            -1.0 if task.kind == "svc_rbf" and task.n_classes == 2 else 1.0
+        )  # the first class is its positive one
+        pairs = task.n_classes * (task.n_classes - 1) // 2
+        return KernelAnswer(
+            sign * np.array(model.get_sv_coef()).T,
+            support,
+            -sign * np.array([model.rho[i] for i in range(pairs)]),
+        )

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.model import SUBJECT, LinearAnswer, Task
-from benchmarks.peers.base import GLM, KERNEL, LOGISTIC, MARGIN, NAIVE_BAYES, EstimatorPeer
+from benchmarks.peers.base import (
+    GLM,
+    KERNEL,
+    LOGISTIC,
+    MARGIN,
+    NAIVE_BAYES,
+    SCORES,
+    EstimatorPeer,
+    kernel_machine,
+)
 
 
 class Separatrix(EstimatorPeer):
@@ -14,7 +23,7 @@ class Separatrix(EstimatorPeer):
     name = SUBJECT
     module = "separatrix"
     distribution = "separatrix"
-    kinds = LOGISTIC | NAIVE_BAYES | GLM | KERNEL | MARGIN | {"lda", "evidence"}
+    kinds = LOGISTIC | NAIVE_BAYES | GLM | KERNEL | SCORES | MARGIN | {"lda", "evidence"}
     cold_start = "import separatrix\nModel = separatrix.LogisticRegression"
 
     def make(self, task: Task) -> Any:
@@ -30,8 +39,8 @@ class Separatrix(EstimatorPeer):
                 return separatrix.GeneralizedLinearModel(task.kind.removeprefix("glm_"))
             case "evidence":
                 return separatrix.BayesianLogisticRegression(prior_precision="evidence")
-            case "svc_rbf" | "svr_rbf":
-                return separatrix.SVC(C=task.C) if task.kind == "svc_rbf" else separatrix.SVR(C=task.C)
+            case kind if kind in KERNEL | SCORES:
+                return kernel_machine(separatrix, task)
             case "linear_hinge" | "linear_squared_hinge":
                 return separatrix.LinearSVC(C=task.C, loss=task.kind.removeprefix("linear_"))
             case "perceptron":

@@ -14,7 +14,16 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 from benchmarks.model import Task
-from benchmarks.peers.base import KERNEL, LOGISTIC, MARGIN, NAIVE_BAYES, EstimatorPeer, dense_and_narrow
+from benchmarks.peers.base import (
+    KERNEL,
+    LOGISTIC,
+    MARGIN,
+    NAIVE_BAYES,
+    SCORES,
+    EstimatorPeer,
+    dense_and_narrow,
+    kernel_machine,
+)
 
 MAX_ITER = 10_000
 
@@ -25,7 +34,7 @@ class Sklearn(EstimatorPeer):
     name = "sklearn"
     module = "sklearn"
     distribution = "scikit-learn"
-    kinds = LOGISTIC | NAIVE_BAYES | KERNEL | MARGIN
+    kinds = LOGISTIC | NAIVE_BAYES | KERNEL | SCORES | MARGIN
     cold_start = "from sklearn.linear_model import LogisticRegression as Model"
 
     def make(self, task: Task) -> Any:
@@ -38,10 +47,10 @@ class Sklearn(EstimatorPeer):
                 return GaussianNB()
             case "multinomial_nb":
                 return MultinomialNB()
-            case "svc_rbf" | "svr_rbf":
-                from sklearn.svm import SVC, SVR
+            case kind if kind in KERNEL | SCORES:
+                from sklearn import svm
 
-                return SVC(C=task.C) if task.kind == "svc_rbf" else SVR(C=task.C)
+                return kernel_machine(svm, task)
             case "linear_hinge" | "linear_squared_hinge":
                 from sklearn.svm import LinearSVC
 

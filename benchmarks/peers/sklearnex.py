@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.model import Task
-from benchmarks.peers.base import KERNEL, LOGISTIC, EstimatorPeer
+from benchmarks.peers.base import KERNEL, LOGISTIC, SCORES, EstimatorPeer, kernel_machine
 from benchmarks.peers.sklearn import MAX_ITER
 
 
@@ -15,25 +15,26 @@ class Sklearnex(EstimatorPeer):
     name = "sklearnex"
     module = "sklearnex"
     distribution = "scikit-learn-intelex"
-    kinds = LOGISTIC | KERNEL
+    kinds = LOGISTIC | KERNEL | SCORES
     cold_start = "from sklearnex.linear_model import LogisticRegression as Model"
 
     def declines(self, task: Task) -> str | None:
         """Where it runs scikit-learn's code it would be sklearn twice.
 
-        So on sparse data on a CPU (its log says so), and in models that `sklearnex.get_patch_names()` does
-        not list: naive Bayes and discriminants.
+        So on sparse data on a CPU (its log says so; kernel machines are its own there too), and in models that
+        `sklearnex.get_patch_names()` does not list: naive Bayes and discriminants.
         """
         if task.kind not in self.kinds:
             return f"leaves {task.kind.replace('_', ' ')} to scikit-learn"
-        return "falls back to scikit-learn on sparse data" if task.sparse else None
+        own = task.kind in KERNEL | SCORES or not task.sparse
+        return None if own else "falls back to scikit-learn on sparse data"
 
     def make(self, task: Task) -> Any:
         """The unfitted estimator."""
         from sklearnex.linear_model import LogisticRegression
 
-        if task.kind in KERNEL:
-            from sklearnex.svm import SVC, SVR
+        if task.kind in KERNEL | SCORES:
+            from sklearnex import svm
 
-            return SVC(C=task.C) if task.kind == "svc_rbf" else SVR(C=task.C)
+            return kernel_machine(svm, task)
         return LogisticRegression(C=task.C, max_iter=MAX_ITER)

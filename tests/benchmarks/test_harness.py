@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.stats import norm
 
 from benchmarks import judge, objective, report, shared, text
@@ -15,6 +16,7 @@ from benchmarks.model import (
     Dataset,
     GaussianAnswer,
     Goal,
+    KernelAnswer,
     LinearAnswer,
     Options,
     Row,
@@ -136,6 +138,57 @@ def test_nonsense_is_refused_in_one_sentence(argv, capsys):
     complaint = capsys.readouterr().err.strip()
     assert complaint.startswith("benchmarks: ")
     assert "\n" not in complaint
+
+
+def test_kernel_machines_agree_in_fit_and_in_prediction():
+    peers = ("separatrix", "sklearn", "sklearnex")
+    fit, predict, decision = run(["S1", "S7"], replace(TINY, peers=peers, scale=0.02))
+    assert (predict.id, decision.id) == ("S7-predict", "S7-decision")
+    for row in fit.rows:
+        assert row.status in ("ok", "missing"), row
+        assert row.excess is None or row.excess < 1e-4, row
+    for result in (predict, decision):
+        scored = [row for row in result.rows if row.status == "ok"]
+        assert {row.peer for row in scored} >= {"separatrix", "sklearn"}
+        assert {row.objective for row in scored} == {scored[0].objective}
+        assert 0 < scored[0].objective < 0.5
+
+
+@pytest.mark.skipif(not shared.available(), reason="no shared data beside the project")
+def test_kernel_machines_agree_on_sparse_rows_and_on_ten_classes():
+    peers = ("separatrix", "sklearn", "sklearnex", "libsvm")
+    for result in run(["S5", "S6"], replace(TINY, peers=peers, scale=0.02)):
+        assert {"separatrix", "sklearn"} <= {row.peer for row in result.rows if row.status == "ok"}
+        for row in result.rows:
+            assert row.status in ("ok", "missing"), row
+            assert row.excess is None or row.excess < 1e-3 * row.objective, row
+
+
+@pytest.mark.parametrize("id_", ["S5", "S6"])
+def test_a_workload_without_its_data_is_skipped_with_a_sentence(id_, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("SEPARATRIX_SHARED", str(tmp_path))
+    assert main([id_, "--repeat", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert f"skipped: no shared data at {tmp_path / 'data'}: set SEPARATRIX_SHARED" in printed
+    assert "──" not in printed
+
+
+@pytest.mark.parametrize("K", [2, 4])
+@pytest.mark.parametrize("gamma", ["scale", "auto"])
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
+def test_kernel_objective_is_what_the_machine_says_of_itself(K, gamma, storage):
+    from separatrix import SVC
+
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % K
+    X = storage(np.round(rng.standard_normal((90, 5)) + 1.5 * np.eye(K, 5)[y], 1))
+    model = SVC(C=2.0, gamma=gamma).fit(X, y)
+    answer = KernelAnswer(model.dual_coef_, model.support_, model.intercept_)
+    task = Task("T", "svc_rbf", 90, 5, K, C=2.0, gamma=gamma)
+    value = objective.kernel_hinge(answer, Dataset(X, y, "by hand"), task)
+    assert value == pytest.approx(model.verdict_.objective / 90, rel=1e-10)
+    worse = answer._replace(intercept=model.intercept_ + 0.1)
+    assert objective.kernel_hinge(worse, Dataset(X, y, "by hand"), task) > value
 
 
 def test_list_names_everything(capsys):
