@@ -32,6 +32,7 @@ _HOME = {
     "KernelPerceptron": "separatrix.models.kernel_perceptron",
     "linear_separator": "separatrix.solve.separator",
     "SVC": "separatrix.models.svc",
+    "svm_path": "separatrix.models.svm_path",
     "SVR": "separatrix.models.svr",
     "LinearSVC": "separatrix.models.linear_svc",
     "LinearSVR": "separatrix.models.linear_svc",

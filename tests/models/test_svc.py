@@ -404,3 +404,17 @@ def test_dask_is_refused_by_name():
     da = pytest.importorskip("dask.array")
     with pytest.raises(TypeError, match="LinearSVC"):
         SVC().fit(da.zeros((10, 2)), [0, 1] * 5)
+
+
+def test_an_intercept_that_is_not_settled_is_the_middle_and_said():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(-1, 1, (30, 2)), rng.normal(1, 1, (12, 2))])
+    y = np.repeat([0, 1], [30, 12])
+    model = SVC(C=0.01, class_weight="balanced", tol=1e-8).fit(X, y)
+    assert len(model.support_) == 42  # all at their bound, whose sums are equal
+    f = model.decision_function(X) - model.intercept_
+    low, high = (-1 - f[y == 0]).max(), (1 - f[y == 1]).min()  # where no slack has turned to zero
+    assert low < high and model.intercept_[0] == pytest.approx(0.5 * (low + high), abs=1e-9)
+    assert any("every support vector is at its bound" in words for words in model.verdict_.findings)
+    settled = SVC(C=10, class_weight="balanced").fit(X, y)
+    assert not any("at its bound" in words for words in settled.verdict_.findings)

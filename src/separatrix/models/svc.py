@@ -363,6 +363,13 @@ class SVC(Calibrated, KernelMachine, Classifier):
         elif indefinite:
             status, gap = "no claim", np.inf
         findings = self._findings(indefinite, looked_at, n)
+        freedom = max(f.freedom for f in fits)
+        if freedom > float(self.tol):
+            which = "b" if len(fits) == 1 else "some machine's b"
+            findings += (
+                f"every support vector is at its bound: {which} may be anything in an interval of length "
+                f"{freedom:.3g}, and its middle is taken; a larger C settles it",
+            )
         passes = (values + sum(f.values for f in fits)) / n**2
         return Verdict(
             type(self).__name__, status, objective, gap, goal, None, passes, 0.0, stopped, findings

@@ -92,6 +92,7 @@ class Solution:
     stopped_by: str
     indefinite: bool
     single: bool
+    freedom: float = 0.0  # length of the interval of optimal b, where no variable is free
 
     @property
     def gap(self) -> float:
@@ -289,7 +290,9 @@ class _Run:
         K = rows.between(slots, self.position[ws])
         beta, part = self.b[ws], v[ws]
         limit = int(min(self.max_steps - self.steps, 10 * len(ws) + 100))
-        share = 0.0 if len(ws) == len(self.variables) else 0.1  # of the first spread, good enough among others
+        share = (
+            0.0 if len(ws) == len(self.variables) else 0.1
+        )  # of the first spread, good enough among others
         steps, gained, indefinite = smo_loops.pairs(
             K, which, part, beta, self.l[ws], self.h[ws], 0.5 * tol, share, limit, negative
         )
@@ -436,7 +439,7 @@ class _Run:
             self.score[support] = self.kernel.combine_own(self.exact.take(support), total[support])
             self.values += len(support) ** 2 // 2
             v = -self.score[d.base] - d.linear
-            _, b = self._intercept(v)
+            _, b, _ = self._intercept(v)
             loose = ((d.low == 0) & (v > b - off)) | ((d.high == 0) & (v < b + off))
             others = np.setdiff1d(d.base[loose], support)
             self.score[others] = self._exact_scores(others)
@@ -445,7 +448,7 @@ class _Run:
     def _solution(self, stopped: str, intercept: float | None) -> Solution:
         d = self.problem
         v = -self.score[d.base] - d.linear
-        violation, b = self._intercept(v)
+        violation, b, freedom = self._intercept(v)
         b = b if intercept is None else intercept
         square = float(self._total() @ self.score)
         dual = -0.5 * square - float(d.linear @ self.beta)
@@ -457,18 +460,25 @@ class _Run:
             primal = 0.5 * square + float(np.maximum(-residual * d.low, -residual * d.high).sum())
         return Solution(
             self.beta, self.score, b, primal, dual, square, violation, self.steps, self.rounds, self.values,
-            stopped, self.indefinite, self.single,
+            stopped, self.indefinite, self.single, freedom,
         )  # fmt: skip
 
-    def _intercept(self, v: FloatArray) -> tuple[float, float]:
-        """The violation, and b averaged over free variables (the middle of what is allowed where none is free)."""
+    def _intercept(self, v: FloatArray) -> tuple[float, float, float]:
+        """The violation, b averaged over free variables, and 0; where none is free, the middle of all b that are
+        allowed, and the length of their interval.
+
+        For b a variable within rounding of its bound is at it: else chance would choose.
+        """
         d = self.problem
-        rise, fall = self.beta < d.high, self.beta > d.low
-        up = float(v[rise].max()) if rise.any() else float(v.min())
-        lo = float(v[fall].min()) if fall.any() else float(v.max())
+        up, lo = _ends(v, self.beta < d.high, self.beta > d.low)
+        violation = max(up - lo, 0.0)
+        near = 1e-10 * np.where(np.isinf(d.high - d.low), np.abs(self.beta), d.high - d.low)
+        rise, fall = self.beta < d.high - near, self.beta > d.low + near
         free = rise & fall
-        b = float(v[free].mean()) if free.any() and not self.hard else 0.5 * (up + lo)
-        return max(up - lo, 0.0), b
+        if free.any() and not self.hard:
+            return violation, float(v[free].mean()), 0.0
+        up, lo = _ends(v, rise, fall)
+        return violation, 0.5 * (up + lo), 0.0 if free.any() else max(lo - up, 0.0)
 
     def _speak(self, rows: KernelRows) -> None:
         if self.report is None:
@@ -482,3 +492,10 @@ class _Run:
             f"  round {self.rounds:6d}   steps {self.steps:9,d}   violation {self.violation:.1e}   "
             f"active rows {len(rows.active):,d}   {done:.2f} passes over the kernel matrix"
         )
+
+
+def _ends(v: FloatArray, rise: Any, fall: Any) -> tuple[float, float]:
+    """The largest v of what may rise and the smallest of what may fall: b lies between them."""
+    up = float(v[rise].max()) if rise.any() else float(v.min())
+    lo = float(v[fall].min()) if fall.any() else float(v.max())
+    return up, lo
