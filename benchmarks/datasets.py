@@ -24,6 +24,18 @@ def dense(n: int, p: int, n_classes: int = 2) -> Callable[[float], Dataset]:
     return make
 
 
+def held_out(n: int, p: int) -> Callable[[float], Dataset]:
+    """A maker of the synthetic set n×p with a quarter as many rows besides, to judge the fits by."""
+
+    def make(scale: float = 1.0) -> Dataset:
+        rows = _scaled(n, scale)
+        whole = dense(rows + rows // 4, p)(1.0)
+        source = f"make_classification, {rows:,}×{p}, 2 classes, {rows // 4:,} rows held out"
+        return Dataset(whole.X[:rows], whole.y[:rows], source, (whole.X[rows:], whole.y[rows:]))
+
+    return make
+
+
 def counts(n: int, p: int, *, at_least_one: bool = False) -> Callable[[float], Dataset]:
     """A maker of correlated columns n×p with Poisson counts of mean about one, or whether they are positive."""
 

@@ -8,7 +8,8 @@ Rules, in order:
 3. separatrix is measured against the reference only at an objective no worse than the reference's.
 
 "Worse" means above by more than 1e-9 of the value: an objective evaluated in double precision is good to
-about 1e-14, while tolerances of 1e-4 on gradients leave 1e-7 or so.
+about 1e-14, while tolerances of 1e-4 on gradients leave 1e-7 or so. Where chance takes part (the errors of an
+ensemble on rows held out) it means above by more than the workload's spread.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def worse(ours: Row, theirs: Row) -> bool:
     """Whether our objective is above theirs by more than the tolerance; False where either has none."""
     if ours.objective is None or theirs.objective is None:
         return False
-    return ours.objective > theirs.objective + TOLERANCE * abs(theirs.objective)
+    return ours.objective > theirs.objective + TOLERANCE * abs(theirs.objective) + ours.spread
 
 
 def seconds(row: Row) -> float:
@@ -36,6 +37,7 @@ def seconds(row: Row) -> float:
 
 def report(workload: Workload, source: str, unit: str, rows: Sequence[Row], options: Options) -> Report:
     """Complete the rows and pass judgement."""
+    rows = [replace(row, spread=workload.spread) for row in rows]
     done = [row for row in rows if row.status == "ok"]
     subject = next((row for row in done if row.peer == SUBJECT), None)
     best = min((row.objective for row in done if row.objective is not None), default=None)

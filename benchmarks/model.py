@@ -52,6 +52,7 @@ class Dataset:
     X: Any  # ndarray (n, p) or CSR
     y: np.ndarray  # integer codes 0..K-1, counts, or real targets
     source: str
+    held_out: tuple[Any, np.ndarray] | None = None  # rows and labels that no fit sees
 
     @property
     def nbytes(self) -> int:
@@ -62,7 +63,7 @@ class Dataset:
 
     def head(self, n: int) -> Dataset:
         """The first n rows (rows are shuffled when the data are made)."""
-        return Dataset(self.X[:n], self.y[:n], self.source)
+        return Dataset(self.X[:n], self.y[:n], self.source, self.held_out)
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,7 @@ class Workload:
     kind: str = "logistic"
     data: Callable[[float], Dataset] | None = None
     score: Callable[[Any, Dataset, Task], float] | None = None  # lower is better; the same for everyone
+    spread: float = 0.0  # of the score from seed to seed: what is within it is no worse
     growth: bool = False
     C: float = 1.0
     gamma: str = "scale"  # of RBF kernels
@@ -152,6 +154,7 @@ class Row:
     exponent: float | None = None
     notes: tuple[str, ...] = ()
     part: str = ""  # the workload that the row is about, in a table over several
+    spread: float = 0.0  # of the objective from seed to seed
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@
     poisson                  mean of e^η − yη
     kernel_hinge, hinge      [½‖w‖² + C Σ max(0, 1 − y f)]/n      kernel_tube  [½‖w‖² + C Σ max(0, |y − f| − 0.1)]/n
     errors                   share of wrong labels
+    held_out_errors          share of wrong labels among rows that no fit has seen
 
     binary      loss = log(1 + exp(−s η)),        s = 2y − 1,  η = w·x + b        W is (1, p)
     softmax     loss = log Σₖ exp(ηₖ) − η_y,                   η = W x + b        W is (K, p)
@@ -119,6 +120,15 @@ def errors(answer: np.ndarray, data: Dataset, task: Task) -> float:
     if labels.shape != data.y.shape:
         raise ValueError(f"{labels.shape} labels, expected {data.y.shape}")
     return float(np.mean(labels != data.y))
+
+
+def held_out_errors(answer: Any, data: Dataset, task: Task) -> float:
+    """The share of rows held out that a fitted model puts into a wrong class; of labels, :func:`errors`."""
+    if isinstance(answer, np.ndarray):
+        return errors(answer, data, task)
+    assert data.held_out is not None
+    X, y = data.held_out
+    return float(np.mean(answer.predict(X) != y))
 
 
 def _scores(answer: LinearAnswer, data: Dataset, task: Task) -> Iterator[tuple[np.ndarray, np.ndarray]]:

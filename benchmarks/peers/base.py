@@ -14,7 +14,8 @@ from benchmarks.model import GaussianAnswer, KernelAnswer, LinearAnswer, ScoredA
 LOGISTIC = frozenset({"logistic", "cold_start", "one_row"})
 SCORES = frozenset({"svc_rbf_predict", "svc_rbf_decision"})  # only the scores of a fitted machine are timed
 KERNEL = frozenset({"svc_rbf", "svr_rbf"})
-PREDICTED = SCORES | {"gaussian_nb_predict"}
+ENSEMBLE = frozenset({"adaboost", "extra_trees", "extra_trees_predict", "bagged_trees", "bagged_logistic"})
+PREDICTED = SCORES | {"gaussian_nb_predict", "extra_trees_predict"}
 SETTLED = 1e-6  # tolerance of the machines whose predictions are timed
 MARGIN = frozenset({"linear_hinge", "linear_squared_hinge", "perceptron"})
 GLM = frozenset({"glm_binomial", "glm_poisson"})
@@ -78,6 +79,8 @@ class EstimatorPeer(Peer):
             return y.predict(X)
         model = self.make(task).fit(X, y)
         match task.kind:
+            case kind if kind in ENSEMBLE:
+                return model
             case "gaussian_nb":
                 return GaussianAnswer(model.class_prior_, model.theta_, model.var_)
             case "glm_binomial" | "glm_poisson" if hasattr(model, "summary"):

@@ -6,6 +6,7 @@ from typing import Any
 
 from benchmarks.model import SUBJECT, LinearAnswer, Task
 from benchmarks.peers.base import (
+    ENSEMBLE,
     GLM,
     KERNEL,
     LOGISTIC,
@@ -23,7 +24,7 @@ class Separatrix(EstimatorPeer):
     name = SUBJECT
     module = "separatrix"
     distribution = "separatrix"
-    kinds = LOGISTIC | NAIVE_BAYES | GLM | KERNEL | SCORES | MARGIN | {"lda", "evidence"}
+    kinds = LOGISTIC | NAIVE_BAYES | GLM | KERNEL | SCORES | MARGIN | ENSEMBLE | {"lda", "evidence"}
     cold_start = "import separatrix\nModel = separatrix.LogisticRegression"
 
     def make(self, task: Task) -> Any:
@@ -45,6 +46,15 @@ class Separatrix(EstimatorPeer):
                 return separatrix.LinearSVC(C=task.C, loss=task.kind.removeprefix("linear_"))
             case "perceptron":
                 return separatrix.Perceptron(max_iter=5, tol=None)
+            case "adaboost":
+                return separatrix.AdaBoostClassifier(n_estimators=100)
+            case "extra_trees" | "extra_trees_predict":
+                return separatrix.ExtraTreesClassifier(random_state=0)
+            case "bagged_trees":
+                return separatrix.BaggingClassifier(n_estimators=50, random_state=0)
+            case "bagged_logistic":
+                base = separatrix.LogisticRegression()
+                return separatrix.BaggingClassifier(base, n_estimators=50, random_state=0)
             case "lda":
                 return separatrix.LinearDiscriminantAnalysis(solver="lsqr")
             case _:

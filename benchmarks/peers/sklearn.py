@@ -15,6 +15,7 @@ from threadpoolctl import ThreadpoolController
 
 from benchmarks.model import Task
 from benchmarks.peers.base import (
+    ENSEMBLE,
     KERNEL,
     LOGISTIC,
     MARGIN,
@@ -34,7 +35,7 @@ class Sklearn(EstimatorPeer):
     name = "sklearn"
     module = "sklearn"
     distribution = "scikit-learn"
-    kinds = LOGISTIC | NAIVE_BAYES | KERNEL | SCORES | MARGIN
+    kinds = LOGISTIC | NAIVE_BAYES | KERNEL | SCORES | MARGIN | ENSEMBLE
     cold_start = "from sklearn.linear_model import LogisticRegression as Model"
 
     def make(self, task: Task) -> Any:
@@ -59,6 +60,19 @@ class Sklearn(EstimatorPeer):
                 from sklearn.linear_model import Perceptron
 
                 return Perceptron(max_iter=5, tol=None)
+            case "adaboost":
+                from sklearn.ensemble import AdaBoostClassifier
+
+                return AdaBoostClassifier(n_estimators=100, random_state=0)
+            case "extra_trees" | "extra_trees_predict":
+                from sklearn.ensemble import ExtraTreesClassifier
+
+                return ExtraTreesClassifier(random_state=0, n_jobs=-1)
+            case "bagged_trees" | "bagged_logistic":
+                from sklearn.ensemble import BaggingClassifier
+
+                base = LogisticRegression(max_iter=MAX_ITER) if task.kind == "bagged_logistic" else None
+                return BaggingClassifier(base, n_estimators=50, random_state=0, n_jobs=-1)
             case _:
                 return LogisticRegression(C=task.C, max_iter=MAX_ITER)
 

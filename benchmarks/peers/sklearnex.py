@@ -15,7 +15,7 @@ class Sklearnex(EstimatorPeer):
     name = "sklearnex"
     module = "sklearnex"
     distribution = "scikit-learn-intelex"
-    kinds = LOGISTIC | KERNEL | SCORES
+    kinds = LOGISTIC | KERNEL | SCORES | {"extra_trees", "extra_trees_predict"}
     cold_start = "from sklearnex.linear_model import LogisticRegression as Model"
 
     def declines(self, task: Task) -> str | None:
@@ -33,6 +33,10 @@ class Sklearnex(EstimatorPeer):
         """The unfitted estimator."""
         from sklearnex.linear_model import LogisticRegression
 
+        if task.kind.startswith("extra_trees"):
+            from sklearnex.ensemble import ExtraTreesClassifier
+
+            return ExtraTreesClassifier(random_state=0, n_jobs=-1)
         if task.kind in KERNEL | SCORES:
             from sklearnex import svm
 

@@ -30,6 +30,8 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from separatrix.data.rows import Block, Rows
 
+SIGNAL = 0.2  # seconds after which a wait for threads looks for a Ctrl-C
+
 Kind = Literal["serial", "threads", "dask"]
 Local = Callable[["Block", Any, Any], tuple[Any, Any]]
 
@@ -175,15 +177,22 @@ def _threaded(
 
 
 def each_in_threads(work: Callable[[Any], None], items: Sequence[Any]) -> None:
-    """work(item) for every item, on the pool where the engine has one; the first error is raised."""
+    """work(item) for every item, on the pool where the engine has one; an error is raised, and nothing new begun."""
     chosen = current_engine()
     workers = min(chosen.workers or available_cores(), len(items))
     if chosen.kind == "serial" or workers <= 1:
         for item in items:
             work(item)
         return
-    for _ in _pool(workers).map(work, items):
-        pass
+    tasks = [_pool(workers).submit(work, item) for item in items]
+    try:
+        for task in tasks:
+            while not task.done():  # a wait without end would not notice a Ctrl-C that another thread was given
+                wait((task,), SIGNAL)
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
 
 
 def merge_tree(stats: Iterable[Any], add: Callable[[Any, Any], Any] = lambda a, b: a + b) -> Any:

@@ -128,6 +128,12 @@ class Kernel:
         out = np.zeros((len(A), coef.shape[1]))
         if len(A) == 0 or len(B) == 0:
             return out
+        if A.index is not None and B.index is not None and 4 * len(B) >= len(A.cells):
+            full = np.zeros((len(A.cells), coef.shape[1]))  # zeros cost less than gathering the columns
+            full[B.index] = coef
+            if 2 * len(A) > len(A.cells):
+                return np.asarray((A.cells @ full)[A.index])
+            return np.asarray(A.cells.take(A.index, axis=0) @ full)
         if A.index is not None or callable(self.kind):
             step = max(1, 2**22 // len(B))
             for a in range(0, len(A), step):

@@ -3,11 +3,18 @@
     w ← w + η s_i y_i x_i,   b ← b + η s_i y_i            ([6867] 5.4, [6321], [446])
 
 Rows are visited in a given order and each step waits for the one before, so a pass is one thread's work: O(np)
-reading and O(p) a mistake. Memory, not arithmetic, is the limit: rows to come are prefetched, and the random order
-of a large table is dealt in two steps that memory likes (see :func:`dealt`). A score that is not a finite number
-ends the pass at its row, so that no sweep is needed to look for missing cells first.
+reading and O(p) a mistake. Rows to come are prefetched, and the random order of a large table is dealt in two steps
+that memory likes (see :func:`dealt`). Where mistakes are frequent and cannot be foreseen, nothing waits for them and
+no branch hangs on them: with m the step, zero where row i was right, the next row k has the score
 
-Shapes: weights (p+1,), the intercept last; ``sign`` (n,) int8; ``scale`` (n,) or empty (all one); ``counts`` (n,).
+    (w + m (x_i, 1)) · (x_k, 1)  =  w · (x_k, 1)  +  m (x_i · x_k + 1),
+
+whose two products are taken before m is known. A score that is not a finite number ends the pass at its row, so that
+no sweep is needed to look for missing cells first.
+
+Shapes: weights (p+1,), the intercept last; ``sign`` (n,) int8; ``scale`` (n,) or empty (all one); ``counts`` (n,);
+``tally`` (3,) what was so far: mistakes, visits, right rows in a row. It is kept in memory, as the weights are: where
+Ctrl-C falls between a pass and whoever reads its answer, both still belong together.
 """
 
 from __future__ import annotations
@@ -20,18 +27,22 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import extending, njit, types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
 from separatrix.data.engine import _pool, available_cores, current_engine
 
 AHEAD = 12  # rows between a prefetch and its use
 BLOCK = 32  # neighbouring rows that are dealt together in a large table
-WINDOW = 1024  # rows that are shuffled among each other once dealt: they fit the second-level cache
+WINDOW = 512  # rows that are shuffled among each other once dealt: two windows fit the second-level cache
 IN_CACHE = 1 << 24  # bytes of a table whose rows may be fetched in any order
 DRAWN_AHEAD = 100_000  # rows from which drawing their order is worth a second thread
 WIDE_ROW = 2048  # bytes of a row from which its own length hides the jump to it
+SHORT = 128  # cells of a row up to which a step of zero costs less than a branch guessed wrong,
+RARE = 8  # where at least one visit in so many was a mistake
+LANES = 8  # cells that are worked on at once
+
+intrinsic: Any = extending.intrinsic  # what it makes of a function is called without the context
 
 
 @intrinsic
@@ -169,66 +180,159 @@ def dealt(rows, seed, block, window):  # type: ignore[no-untyped-def]
     return order, fetch
 
 
+@intrinsic
+def _step(typingctx, X, now, following, w, whole, move):  # type: ignore[no-untyped-def]
+    """(w·x_k, x_i·x_k), and w ← w + move x_i, over the first ``whole`` cells, a multiple of LANES, of two rows.
+
+    Row i begins at the flat index ``now``, row k at ``following``. Written for vectors: left to the compiler, the
+    last cells of an update are stored one by one, and reading them back together stalls.
+    """
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        _, now, following, _, whole, move = arguments
+        cells, weights = (
+            context.make_array(signature.args[k])(context, builder, arguments[k]).data for k in (0, 3)
+        )
+        double, flags = ir.DoubleType(), ("reassoc", "contract")
+        vector, row = ir.VectorType(double, LANES), ir.VectorType(cells.type.pointee, LANES)
+        none = ir.Constant(vector, [0.0] * LANES)
+
+        def place(data: Any, at: Any, kind: Any) -> Any:
+            return builder.bitcast(builder.gep(data, [at]), kind.as_pointer())
+
+        def read(at: Any) -> Any:
+            found = builder.load(place(cells, at, row), align=signature.args[0].dtype.bitwidth // 8)
+            return found if row == vector else builder.fpext(found, vector)
+
+        def plus(total: Any, a: Any, b: Any) -> Any:
+            return builder.fadd(total, builder.fmul(a, b, flags=flags), flags=flags)
+
+        moves = none
+        for lane in range(LANES):
+            moves = builder.insert_element(moves, move, ir.IntType(32)(lane))
+        score, product = (cgutils.alloca_once_value(builder, none) for _ in range(2))
+        steps = cgutils.for_range_slice(builder, whole.type(0), whole, whole.type(LANES), whole.type)
+        with steps as (j, _):
+            x, after = read(builder.add(now, j)), read(builder.add(following, j))
+            at = place(weights, j, vector)
+            before = builder.load(at, align=8)
+            builder.store(plus(builder.load(score), before, after), score)
+            builder.store(plus(builder.load(product), x, after), product)
+            builder.store(plus(before, moves, x), at, align=8)
+        add = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(double, [double, vector]), f"llvm.vector.reduce.fadd.v{LANES}f64"
+        )
+        totals = [
+            builder.call(add, [double(-0.0), builder.load(v)], fastmath=flags) for v in (score, product)
+        ]
+        return context.make_tuple(builder, signature.return_type, totals)
+
+    at, real = types.intp, types.float64
+    return types.UniTuple(real, 2)(X, at, at, w, at, real), code
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _score(X, i, w):  # type: ignore[no-untyped-def]
+    score = w[X.shape[1]]
+    for j in range(X.shape[1]):
+        score += np.float64(X[i, j]) * w[j]
+    return score
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def dense_scores(X, w):  # type: ignore[no-untyped-def]
+    """w·x_i + b (n,) in double precision of row-major X (n, p), w (p+1,); O(np), one thread.
+
+    >>> dense_scores(np.array([[1.0, 2.0], [0.0, 1.0]], dtype=np.float32), np.array([3.0, -1.0, 0.5]))
+    array([ 1.5, -0.5])
+    """
+    scores = np.empty(X.shape[0])
+    for i in range(X.shape[0]):
+        scores[i] = _score(X, i, w)
+    return scores
+
+
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def dense_pass(  # type: ignore[no-untyped-def]
-    X, sign, scale, eta, one, order, fetch, ahead, begin, w, counts, drift, late, seen, run, record
+    X, sign, scale, eta, one, order, fetch, ahead, begin, w, counts, drift, late, tally, record
 ):
-    """Visit order[begin:] and move w at each mistake; X is row-major, ``one`` is 1 with an intercept, else 0.
+    """Visit order[begin:] and move w at each mistake; X is row-major, ``one`` is 1, or 0 as w[p]: no intercept.
 
-    The answer is (where the pass ended, mistakes, rows in a row that were right). It ends early before a mistake that
-    breaks a ``run`` longer than ``record``, and at −1 − i where row i has no finite score. ``drift`` and ``late``
-    (empty: not wanted) gather each step times the number of visits before it, in weights and by row: what an average
-    over all visits lacks of the last weights.
+    The answer is where the pass ended: early before a mistake that breaks a run longer than ``record``, and at −1 − i
+    where row i has no finite score. ``drift`` and ``late`` (empty: not wanted) gather each step times the number of
+    visits before it, in weights and by row: what an average over all visits lacks of the last weights.
     """
     p = X.shape[1]
     visits = order.shape[0]
     line = max(1, 64 // X.itemsize)
-    mistakes = 0
+    branchless = p <= SHORT and RARE * tally[0] >= tally[1]
+    whole = p - p % LANES
+    mistakes, seen, run = tally[0], tally[1] - begin, tally[2]
+    end = visits
+    score = _score(X, np.uint64(order[begin]), w) if begin < visits else 0.0
     for at in range(begin, visits):
         if at + ahead < visits:
-            first = np.int64(fetch[at + ahead]) * p
-            for j in range(0, p, line):
-                _prefetch(X, first + j)  # type: ignore[call-arg]
+            row = np.int64(fetch[at + ahead])
+            _prefetch(sign, row)
+            _prefetch(counts, row)
+            for j in range(row * p, row * p + p, line):
+                _prefetch(X, j)
         i = np.uint64(order[at])  # no sign to be checked when it is an index
-        x = X[i]
-        score = one * w[p]
-        for j in range(p):
-            score += np.float64(x[j]) * w[j]
-        margin = score * sign[i]
-        if margin > 0.0 and margin < np.inf:
-            run += 1
-            continue
-        if not abs(margin) < np.inf:
-            return -1 - np.int64(i), mistakes, run
-        if run > record:
-            return at, mistakes, run
-        run = 0
-        mistakes += 1
-        counts[i] += 1
-        move = eta * sign[i]
+        k = np.uint64(order[min(at + 1, visits - 1)])
+        if not abs(score) < np.inf:
+            score = _score(X, i, w)  # x_i·x_k may be too large where the score is not
+            if not abs(score) < np.inf:
+                end = -1 - np.int64(i)
+                seen += at
+                break
+        y = np.float64(sign[i])
+        wrong = np.int64(not score * y > 0.0)
+        if run > record and wrong:
+            end = at
+            break
+        run = (run + 1) * (1 - wrong)
+        mistakes += wrong
+        counts[i] += wrong
+        move = eta * y * np.float64(wrong)
         if scale.shape[0] > 0:
             move *= scale[i]
-        for j in range(p):
-            w[j] += move * np.float64(x[j])
-        w[p] += move * one
-        if late.shape[0] > 0:
+        if branchless:
+            score, product = _step(X, np.int64(i) * p, np.int64(k) * p, w, whole, move)
+            score += w[p]
+            product += one
+            for j in range(whole, p):
+                x, after = np.float64(X[i, j]), np.float64(X[k, j])
+                score += w[j] * after
+                product += x * after
+                w[j] += move * x
+            score += move * product
+            w[p] += move * one
+        else:
+            if wrong:
+                for j in range(p):
+                    w[j] += move * np.float64(X[i, j])
+                w[p] += move * one
+            score = _score(X, k, w)
+        if late.shape[0] > 0 and wrong:
             before = np.float64(seen + at)
             late[i] += before
             move *= before
             for j in range(p):
-                drift[j] += move * np.float64(x[j])
+                drift[j] += move * np.float64(X[i, j])
             drift[p] += move * one
-    return visits, mistakes, run
+    tally[0], tally[1], tally[2] = mistakes, seen + max(end, 0), run
+    return end
 
 
 @njit(cache=True, nogil=True)
 def csr_pass(  # type: ignore[no-untyped-def]
-    data, indices, indptr, sign, scale, eta, one, order, begin, w, counts, drift, late, seen, run, record
+    data, indices, indptr, sign, scale, eta, one, order, begin, w, counts, drift, late, tally, record
 ):
     """As :func:`dense_pass`, for the three vectors of a CSR matrix; O(stored cells)."""
     p = w.shape[0] - 1
     visits = order.shape[0]
-    mistakes = 0
+    mistakes, seen, run = tally[0], tally[1] - begin, tally[2]
+    end = visits
     for at in range(begin, visits):
         i = order[at]
         score = one * w[p]
@@ -239,9 +343,12 @@ def csr_pass(  # type: ignore[no-untyped-def]
             run += 1
             continue
         if not abs(margin) < np.inf:
-            return -1 - i, mistakes, run
+            end = -1 - i
+            seen += at
+            break
         if run > record:
-            return at, mistakes, run
+            end = at
+            break
         run = 0
         mistakes += 1
         counts[i] += 1
@@ -258,7 +365,8 @@ def csr_pass(  # type: ignore[no-untyped-def]
             for cell in range(indptr[i], indptr[i + 1]):
                 drift[np.uint64(indices[cell])] += move * np.float64(data[cell])
             drift[p] += move * one
-    return visits, mistakes, run
+    tally[0], tally[1], tally[2] = mistakes, seen + max(end, 0), run
+    return end
 
 
 @njit(cache=True, nogil=True)

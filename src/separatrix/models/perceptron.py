@@ -56,7 +56,7 @@ class Perceptron(FromMistakes, LinearClassifier):
         whether the rows can be separated at all: stop if not, or if that is too costly to find out; go on if they
         can. None: go on to ``max_iter`` and ask then
     shuffle : a new random order each epoch, drawn from (seed, epoch); False: cyclic, in the order given. The order of
-        tables beyond 16 MB is dealt in blocks of 32 rows, shuffled within windows of 1,024
+        tables beyond 16 MB is dealt in blocks of 32 rows, shuffled within windows of 512
     verbose : 1 prints a line an epoch to standard error
     eta0 : the step size η; from a zero start it scales the weights and changes no decision
     n_jobs : threads for the machines of K classes; None uses all cores this process may use

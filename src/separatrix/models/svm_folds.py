@@ -186,33 +186,6 @@ def _fold(number: int, train: Index, test: Index, data: Data, class_weight: Any)
 # ---- the search ----
 
 
-class _Whole(Kernel):
-    """A kernel whose matrix is there: sums over all its columns, zeros among them, cost less than gathering some."""
-
-    def combine(self, A: Points, B: Points, coef: FloatArray) -> FloatArray:
-        n = A.cells.shape[0]
-        if A.index is None or B.index is None or 4 * len(B) < n:
-            return super().combine(A, B, coef)
-        full = np.zeros((n, coef.shape[1]))
-        full[B.index] = coef
-        if 2 * len(A) > n:
-            return np.asarray((A.cells @ full)[A.index])
-        return np.asarray(A.cells.take(A.index, axis=0) @ full)
-
-    def fill(self, A: Points, B: Points, dest: Any, slots: Index) -> None:
-        if A.index is None or B.index is None:
-            return super().fill(A, B, dest, slots)
-        straight = len(slots) and slots[-1] - slots[0] + 1 == len(slots) and (np.diff(slots) == 1).all()
-        out = dest[slots[0] : slots[-1] + 1] if straight and dest.dtype == A.cells.dtype else None
-        if np.array_equal(B.index, np.arange(A.cells.shape[1])):
-            rows = A.cells.take(A.index, axis=0, out=out, mode="clip")
-        else:
-            rows = A.cells.take(A.index, axis=0).take(B.index, axis=1, out=out, mode="clip")
-        if out is None:
-            dest[slots] = rows
-        return None
-
-
 def _laid_out(points: Points, rows: Index) -> Points:
     """Some rows and columns of a whole matrix as a matrix of their own."""
     at = points.take(rows).index
@@ -285,8 +258,7 @@ class Search:
         points = self.model._points(self.data.cells, whole)
         self.kept.clear()
         indefinite, _ = self.model._definiteness(points)
-        plain = self.model._kernel()
-        kernel = _Whole(plain.kind, plain.gamma, plain.coef0, plain.degree)
+        kernel = self.model._kernel()
         last: list[list[Solution]] = [[] for _ in self.folds]
 
         def work(m: int, f: int) -> None:

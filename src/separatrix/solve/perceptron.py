@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.perceptron_loops import Visits, csr_pass, dense_pass, next_mistake
+from separatrix.data.perceptron_loops import Visits, csr_pass, dense_pass, dense_scores, next_mistake
 from separatrix.data.rows import over_rows
 from separatrix.solve.separator import Contradiction, maximum_margin
 
@@ -48,7 +48,8 @@ class Machine:
 
     ``counts`` (n,) updates on each row, ``late`` (n,) each update times the visits before it (averaged variant),
     ``pocket``: the weights that put the most rows right so far, looked at when a run of right rows longer than any
-    before has ended (Gallant's ratchet).
+    before has ended (Gallant's ratchet). ``tally``: mistakes, visits and right rows in a row so far, kept by the pass
+    beside the weights, so that they agree wherever Ctrl-C falls.
     """
 
     sign: np.ndarray
@@ -57,26 +58,38 @@ class Machine:
     def __init__(self, n: int, average: bool, pocket: bool):
         self.counts = np.zeros(n, dtype=np.int32)  # half as much to fetch as int64
         self.late = np.zeros(n if average else 0)
-        self.seen = 0
-        self.run, self.record = 0, -1 if pocket else NEVER
+        self.tally = np.zeros(3, dtype=np.int64)
+        self.record = -1 if pocket else NEVER
         self.average, self.pocket = average, pocket
         self.best_right = -1.0
         self.best: tuple[Any, np.ndarray] | None = None
 
     def epoch(self, visits: Visits) -> int:
         """One pass; the number of mistakes."""
-        begin, total, end = 0, 0, len(visits.order)
+        begin, before = 0, self.mistakes
         while True:
-            at, mistakes, self.run = self._pass(visits, begin)
-            total += mistakes
+            at = self._pass(visits, begin)
             if at < 0:
                 raise BadRow(-1 - at)
-            if at == end:
-                self.seen += end
-                return total
-            self.record = self.run
+            if at == len(visits.order):
+                return self.mistakes - before
+            self.record = int(self.tally[2])
             self._look(visits.order)
             begin = at
+
+    @property
+    def mistakes(self) -> int:
+        """Updates made so far."""
+        return int(self.tally[0])
+
+    @property
+    def seen(self) -> int:
+        """Visits made so far; settable, to go on where another machine ended."""
+        return int(self.tally[1])
+
+    @seen.setter
+    def seen(self, visits: int) -> None:
+        self.tally[1] = visits
 
     def finish(self, rows: np.ndarray) -> None:
         """The last weights compete for the pocket too."""
@@ -98,7 +111,8 @@ class Machine:
         if weight > self.best_right:
             self.best_right, self.best = weight, (self._weights(), self.counts.copy())
 
-    def _pass(self, visits: Visits, begin: int) -> tuple[int, int, int]:
+    def _pass(self, visits: Visits, begin: int) -> int:
+        """Visit the rows from ``begin`` on: where it ended, the answer of ``data.perceptron_loops.dense_pass``."""
         raise NotImplementedError
 
     def _weights(self) -> Any:
@@ -131,20 +145,16 @@ class LinearMachine(Machine):
         super().__init__(X.shape[0], average, pocket)
         self.X, self.sign, self.scale, self.eta = X, sign, scale, eta
         self.one = 1.0 if fit_intercept else 0.0
-        self.start, self.w = start, start.copy()
+        self.start = np.append(start[:-1], self.one * start[-1])
+        self.w = self.start.copy()
         self.drift = np.zeros(len(start) if average else 0)
 
-    def _pass(self, visits: Visits, begin: int) -> tuple[int, int, int]:
-        about = (self.sign, self.scale, self.eta, self.one)
-        kept = (self.w, self.counts, self.drift, self.late, self.seen, self.run, self.record)
-        if isinstance(self.X, np.ndarray):
-            at, mistakes, run = dense_pass(
-                self.X, *about, visits.order, visits.fetch, visits.ahead, begin, *kept
-            )
-        else:
-            X = self.X
-            at, mistakes, run = csr_pass(X.data, X.indices, X.indptr, *about, visits.order, begin, *kept)
-        return int(at), int(mistakes), int(run)
+    def _pass(self, visits: Visits, begin: int) -> int:
+        X, about = self.X, (self.sign, self.scale, self.eta, self.one)
+        kept = (self.w, self.counts, self.drift, self.late, self.tally, self.record)
+        if isinstance(X, np.ndarray):
+            return int(dense_pass(X, *about, visits.order, visits.fetch, visits.ahead, begin, *kept))
+        return int(csr_pass(X.data, X.indices, X.indptr, *about, visits.order, begin, *kept))
 
     @property
     def chosen(self) -> FloatArray:
@@ -184,25 +194,28 @@ class KernelMachine(Machine):
         self.one = 1.0 if fit_intercept else 0.0
         self.start, self.f = start, start.copy()
 
-    def _pass(self, visits: Visits, begin: int) -> tuple[int, int, int]:
-        order, at, mistakes, run = visits.order, begin, 0, self.run
+    def _pass(self, visits: Visits, begin: int) -> int:
+        order, at = visits.order, begin
         while True:
             found = int(next_mistake(self.f, self.sign, order, at))
-            run += found - at
+            self.tally[1:] += found - at
             if found == len(order):
-                return found, mistakes, run
+                return found
             i = int(order[found])
             if not np.isfinite(self.f[i]):
-                return -1 - i, mistakes, run
-            if run > self.record:
-                return found, mistakes, run
-            run, at, mistakes = 0, found + 1, mistakes + 1
-            self.counts[i] += 1
+                return -1 - i
+            if self.tally[2] > self.record:
+                return found
+            at = found + 1
             move = self.eta * float(self.sign[i]) * (float(self.scale[i]) if len(self.scale) else 1.0)
-            self.f += move * self.row(i)
-            self.f += move * self.one
+            step = move * self.row(i)  # the long part, before anything is changed
+            step += move * self.one
+            self.f += step
+            self.counts[i] += 1
             if self.average:
-                self.late[i] += self.seen + found
+                self.late[i] += self.tally[1]
+            self.tally += 1
+            self.tally[2] = 0
 
     def _weights(self) -> FloatArray:
         return self.f.copy()
@@ -216,10 +229,12 @@ class KernelMachine(Machine):
 
 def scores_under(X: Any, w: FloatArray) -> FloatArray:
     """w·x_i + b in double precision, by tiles on the engine's threads."""
-    coef, intercept = w[:-1], w[-1]
 
     def part(cells: Any) -> FloatArray:
-        return np.asarray(cells @ coef, dtype=np.float64) + intercept
+        if isinstance(cells, np.ndarray):
+            scores: FloatArray = dense_scores(cells, w)
+            return scores
+        return np.asarray(cells @ w[:-1], dtype=np.float64) + w[-1]
 
     return over_rows(part, X)
 
@@ -261,6 +276,7 @@ def train(
     kept: dict[bytes, tuple[int, np.ndarray | None]] = {}
     best, idle = np.inf, 0
     known: bool | None = None
+    already = machine.mistakes
 
     def course(ended: str, stopped_by: str, proof: Contradiction | None = None) -> Course:
         separable = True if ended == "separated" else False if proof is not None else known
@@ -302,6 +318,9 @@ def train(
             proof, known = _proof(answer), answer is False or None
         return course("max_iter", "max_iter reached", proof)
     except KeyboardInterrupt:
+        rest = machine.mistakes - already - sum(path)
+        if rest:  # of an epoch that has not been noted
+            path.append(rest)
         return course("interrupted", "interrupted")
 
 
