@@ -28,6 +28,9 @@ _HOME = {
     "BernoulliNB": "separatrix.models.naive_bayes",
     "MultinomialNB": "separatrix.models.naive_bayes",
     "CategoricalNB": "separatrix.models.naive_bayes",
+    "DecisionStump": "separatrix.models.stump",
+    "AdaBoostClassifier": "separatrix.models.adaboost",
+    "LabelNoiseWarning": "separatrix.models.adaboost",
     "Perceptron": "separatrix.models.perceptron",
     "KernelPerceptron": "separatrix.models.kernel_perceptron",
     "linear_separator": "separatrix.solve.separator",
@@ -37,6 +40,12 @@ _HOME = {
     "LinearSVC": "separatrix.models.linear_svc",
     "LinearSVR": "separatrix.models.linear_svc",
     "SubgradientSVC": "separatrix.models.subgradient_svc",
+    "DecisionTreeClassifier": "separatrix.models.decision_tree",
+    "DecisionTreeRegressor": "separatrix.models.decision_tree",
+    "BaggingClassifier": "separatrix.models.bagging",
+    "BaggingRegressor": "separatrix.models.bagging",
+    "ExtraTreesClassifier": "separatrix.models.extra_trees",
+    "ExtraTreesRegressor": "separatrix.models.extra_trees",
     "LinearRule": "separatrix.core.linear",
     "RadialBasis": "separatrix.data.basis",
     "SeparationWarning": "separatrix.verdict.verdict",
@@ -45,6 +54,8 @@ _HOME = {
     "engine": "separatrix.data.engine",
     "separability": "separatrix.verdict.separability",
     "verify": "separatrix.verdict.verify",
+    "bias_variance": "separatrix.judge.bias_variance",
+    "bias_variance_curve": "separatrix.judge.bias_variance_curve",
 }
 
 __all__ = ["__version__", *_HOME]

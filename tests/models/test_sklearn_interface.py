@@ -14,7 +14,20 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from separatrix import SVC, LeastSquaresClassifier, LogisticRegression, RadialBasis
+from separatrix import (
+    SVC,
+    AdaBoostClassifier,
+    BaggingClassifier,
+    BaggingRegressor,
+    DecisionStump,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    LeastSquaresClassifier,
+    LogisticRegression,
+    RadialBasis,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # C=inf meets separated toy data on purpose
 
@@ -26,11 +39,30 @@ CHECKED = [
     LeastSquaresClassifier(),
     LeastSquaresClassifier(coding="one-hot", alpha=0.1),
     RadialBasis(centers=3, random_state=0),
+    BaggingClassifier(),
+    BaggingClassifier(LogisticRegression(), voting="hard"),
+    BaggingRegressor(max_samples=0.7),
+    DecisionStump(),
+    DecisionStump(criterion="gini"),
+    AdaBoostClassifier(),
+    AdaBoostClassifier(LogisticRegression(), n_estimators=3),
+    DecisionTreeClassifier(),
+    DecisionTreeClassifier(splitter="random", criterion="entropy"),
+    DecisionTreeRegressor(),
+    ExtraTreesClassifier(n_estimators=10),
+    ExtraTreesClassifier(n_estimators=10, criterion="normalized_gain"),
+    ExtraTreesRegressor(n_estimators=10),
 ]
 
 
 def expected_failures(estimator):
     """log P from the scores is finer than the log of a float32 probability: 1 − 3e-8 is stored as 1."""
+    if isinstance(estimator, (BaggingClassifier, BaggingRegressor)):
+        shuffled = "the check shuffles the rows, and which row a draw hits goes by its place"
+        return {
+            "check_sample_weight_equivalence_on_dense_data": shuffled,
+            "check_sample_weight_equivalence_on_sparse_data": shuffled,
+        }
     if getattr(estimator, "C", None) == np.inf:
         many = "the toy data are separated: no optimum exists, and a limiting direction is one of many"
         return {

@@ -1,0 +1,148 @@
+"""Whole pieces of work side by side, a model each say:  what is done when Ctrl-C comes is kept.
+
+    done, interrupted = side_by_side(work, items)     work(item) for each, on threads, one after another, or on Dask
+    total = total_of(part, count, shape)              Σ_i part(i), added in the same order whatever the threads
+
+Inside a piece of work sweeps run on one thread: on the pool they would wait for the threads that wait for them.
+Cost: that of the pieces; memory for one sum of ``shape`` for every eight parts.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from separatrix.core.numerics import FloatArray
+from separatrix.data.engine import (
+    available_cores,
+    current_engine,
+    each_in_threads,
+    engine,
+    one_blas_thread,
+)
+
+DASK_ROUND = 16  # items of one call to Dask: Ctrl-C keeps the rounds that are done
+
+
+def side_by_side(
+    work: Callable[[int], Any],
+    items: Sequence[int],
+    *,
+    spoilt: Callable[[Any], bool] = lambda found: False,
+    verbose: int = 0,
+) -> tuple[dict[int, Any], bool]:
+    """work(item) for each on the engine's workers: what is done, by item, and whether Ctrl-C cut it short.
+
+    ``spoilt`` tells an answer that Ctrl-C cut short itself: it is dropped, and the work ends. With nothing done
+    KeyboardInterrupt is raised.
+
+    >>> side_by_side(lambda i: i * i, range(4))[0][3]
+    9
+    """
+    done: dict[int, Any] = {}
+    chosen = current_engine()
+    workers = min(chosen.workers or available_cores(), len(items))
+    if chosen.kind == "dask":
+        return _dask_tasks(work, items, verbose)
+    alone = chosen.kind == "serial" or workers <= 1
+    state = threading.Condition()
+    stop, under_way = False, 0
+
+    def one(item: int) -> None:
+        nonlocal under_way
+        with state:
+            if stop:
+                return
+            under_way += 1
+        try:
+            with engine("serial", blocks=chosen.blocks), one_blas_thread():
+                found = work(item)
+            with state:
+                done[item] = found
+                if verbose:
+                    print(f"  {item}: {len(done)} of {len(items)} done", file=sys.stderr)
+        finally:
+            with state:
+                under_way -= 1
+                state.notify_all()
+
+    try:
+        if alone:
+            for item in items:
+                one(item)
+                if spoilt(done[item]):
+                    raise KeyboardInterrupt
+        else:
+            each_in_threads(one, items)
+    except BaseException as error:  # nothing may go on in the background
+        with state:
+            stop = True
+            state.wait_for(lambda: under_way == 0)
+        if not isinstance(error, KeyboardInterrupt):
+            raise
+        done = {item: found for item, found in done.items() if not spoilt(found)}
+        if not done:
+            raise
+        return done, True
+    return done, False
+
+
+def _dask_tasks(
+    work: Callable[[int], Any], items: Sequence[int], verbose: int
+) -> tuple[dict[int, Any], bool]:
+    """Items as Dask tasks, some at a time."""
+    import dask
+
+    done: dict[int, Any] = {}
+    task = dask.delayed(_on_a_worker, pure=False)
+    shared = dask.delayed(work, traverse=False)
+    try:
+        for a in range(0, len(items), DASK_ROUND):
+            some = items[a : a + DASK_ROUND]
+            done.update(zip(some, dask.compute(*[task(shared, item) for item in some]), strict=True))
+            if verbose:
+                print(f"  {len(done)} of {len(items)} done", file=sys.stderr)
+    except KeyboardInterrupt:
+        if not done:
+            raise
+        return done, True
+    return done, False
+
+
+def _on_a_worker(work: Callable[[int], Any], item: int) -> Any:
+    with engine("serial"), one_blas_thread():
+        return work(item)
+
+
+def total_of(part: Callable[[int], tuple[FloatArray, Any]], count: int, shape: tuple[int, ...]) -> Any:
+    """Σ_i part(i) on the engine's threads: (n, …) sums, with (rows, values) where a part speaks of some rows only.
+
+    Runs of eight parts are summed in order and then the runs, whatever the number of threads.
+    """
+    runs = [range(a, min(a + 8, count)) for a in range(0, count, 8)]
+    sums: list[Any] = [None] * len(runs)
+
+    def work(r: int) -> None:
+        total = np.zeros(shape)
+        with engine("serial"), one_blas_thread():
+            for i in runs[r]:
+                values, rows = part(i)
+                if rows is None:
+                    total += values
+                else:
+                    total[rows] += values
+        sums[r] = total
+
+    if current_engine().kind == "dask":
+        with engine("threads"):
+            each_in_threads(work, range(len(runs)))
+    else:
+        each_in_threads(work, range(len(runs)))
+    total = sums[0]
+    for other in sums[1:]:
+        total = total + other
+    return total
