@@ -54,6 +54,9 @@ _HOME = {
     "engine": "separatrix.data.engine",
     "separability": "separatrix.verdict.separability",
     "verify": "separatrix.verdict.verify",
+    "save": "separatrix.files.store",
+    "load": "separatrix.files.store",
+    "to_onnx": "separatrix.files.onnx",
     "bias_variance": "separatrix.judge.bias_variance",
     "bias_variance_curve": "separatrix.judge.bias_variance_curve",
 }

@@ -1,0 +1,1 @@
+"""Models as files: saved whole, opened without running code, and exported to ONNX."""

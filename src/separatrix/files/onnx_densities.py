@@ -1,0 +1,186 @@
+"""Generative models as graph pieces:  log p(x, k) of every class, and its softmax (row O8).
+
+    Gaussian discriminants from their whitened covariances; naive Bayes part by part; families from η·T(x)
+
+Missing cells are left out of the columns' sums, as the models leave them out; rows of Gaussian discriminants must be
+whole. Factors of p(x | k) without k are not computed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from separatrix.files.graph import Cells, Graph, OnnxExportError
+from separatrix.files.onnx_models import Answer, converter, mixed
+from separatrix.models.parts import BagPart, BernoulliPart, FamilyPart, LevelsPart, NormalPart
+
+
+def _posterior(g: Graph, model: Any, density: str) -> Answer:
+    prior = np.where(model.class_count_ == 0, -np.inf, model._log_prior)
+    joint = g.add(density, prior[None])
+    return Answer(joint, g.softmax(joint))
+
+
+@converter("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis", "GaussianDiscriminant")
+def _gaussian(g: Graph, model: Any, cells: Cells) -> Answer:
+    if model._in_em:
+        raise OnnxExportError(
+            f"{type(model).__name__} was trained on rows with missing cells and answers such rows, which its graph "
+            "cannot: export GaussianNB, or a model fitted to complete rows"
+        )
+    X = cells.numbers()
+    if hasattr(model, "rule_"):
+        shifted = g.sub(X, model.xbar_[None])
+        return _posterior(g, model, g.add(g.matmul(shifted, model._beta.T), model._gamma[None]))
+    parts = [
+        _quadratic(g, X, model.means_[k], model._whiten[j], model._log_det[j])
+        for k, j in enumerate(model._group.tolist())
+    ]
+    return _posterior(g, model, g.concat(parts))
+
+
+def _quadratic(g: Graph, X: str, mean: np.ndarray, root: np.ndarray, log_det: float) -> str:
+    """−½ (‖(x − μ) T‖² + log |Σ|): (n, 1)."""
+    u = g.matmul(g.sub(X, mean[None]), root)
+    return g.mul(g.add(g.sum(g.mul(u, u)), float(log_det)), -0.5)
+
+
+@converter("GaussianNB", "BernoulliNB", "MultinomialNB", "CategoricalNB", "NaiveBayes")
+def _naive(g: Graph, model: Any, cells: Cells) -> Answer:
+    X = mixed(g, getattr(model, "_encoding", None), cells)
+    total = None
+    for part in model._parts:
+        mine = X if part.columns is None else g.columns(X, part.columns)
+        found = _part(g, part, mine)
+        total = found if total is None else g.add(total, found)
+    assert total is not None
+    return _posterior(g, model, total)
+
+
+def _part(g: Graph, part: Any, X: str) -> str:
+    """log p of the part's columns under each class, but for factors without k: (n, K)."""
+    if isinstance(part, NormalPart):
+        if part.far:
+            return _normal_by_class(g, X, part.mean, part.square, part.variance, part.silent)
+        z = X if part.centre is None else g.sub(X, part.centre[None])
+        gone = g.op("IsNaN", z)
+        z = g.where(gone, 0.0, z)
+        there = g.double(g.op("Not", gone))
+        quadratic = g.add(g.matmul(z, part.slope.T), g.matmul(g.mul(z, z), part.square.T))
+        return g.add(quadratic, g.matmul(there, part.constant.T))
+    if isinstance(part, BernoulliPart):
+        gone = g.op("IsNaN", X)
+        if part.binarize is None:  # an impossible cell counts as missing
+            valid = g.op("Or", g.op("Equal", X, 0.0), g.op("Equal", X, 1.0))
+            gone, one = g.op("Not", valid), g.op("Equal", X, 1.0)
+        else:
+            one = g.op("Greater", X, float(part.binarize))
+        return _yes_or_no(g, one, gone, part.log_yes, part.log_no)
+    if isinstance(part, BagPart):
+        return g.log_product(X, part.weights)
+    if isinstance(part, LevelsPart):
+        return _levels(g, part, X)
+    if isinstance(part, FamilyPart):
+        return family_scores(g, part.family, part.fitted, X)
+    raise OnnxExportError(f"{type(part).__name__} has no form in ONNX here")
+
+
+def _normal_by_class(g: Graph, X: str, mean: Any, square: Any, variance: Any, silent: Any) -> str:
+    out = []
+    for k in range(len(mean)):
+        z = g.sub(X, mean[k][None])
+        terms = g.sub(g.mul(g.mul(z, z), square[k][None]), (0.5 * np.log(variance[k]) * ~silent)[None])
+        out.append(g.sum(g.where(g.op("IsNaN", z), 0.0, terms)))
+    return g.concat(out)
+
+
+def _yes_or_no(g: Graph, one: str, gone: str, log_yes: np.ndarray, log_no: np.ndarray) -> str:
+    there = g.op("Not", gone)
+    yes, no = g.double(g.both(one, there)), g.double(g.both(g.op("Not", one), there))
+    return g.add(g.log_product(yes, log_yes.T), g.log_product(no, log_no.T))
+
+
+def _levels(g: Graph, part: LevelsPart, X: str) -> str:
+    total = None
+    for j, (share, never) in enumerate(zip(part.log_share, part.log_never, strict=True)):
+        table = np.hstack([share, never, np.zeros_like(never)]).T  # … an unseen level, a missing cell
+        size = float(share.shape[1])
+        x = g.columns(X, [j])
+        known = g.both(g.op("GreaterOrEqual", x, 0.0), g.op("Less", x, size))
+        at = g.where(g.op("IsNaN", x), size + 1, g.where(known, x, size))
+        found = g.op("Gather", table, g.op("Squeeze", g.whole(at), np.array([1])), axis=0)
+        total = found if total is None else g.add(total, found)
+    assert total is not None
+    return total
+
+
+@converter("GenerativeClassifier")
+def _generative(g: Graph, model: Any, cells: Cells) -> Answer:
+    f, parameters, X = model._family, model.parameters_, cells.numbers()
+    if f.name == "multivariate_gaussian":
+        parts = []
+        for mean, sigma in zip(parameters["mean"], parameters["covariance"], strict=True):
+            lower = np.linalg.cholesky(sigma)
+            root = np.linalg.inv(lower).T
+            parts.append(_quadratic(g, X, mean, root, 2.0 * float(np.log(np.diag(lower)).sum())))
+        return _posterior(g, model, g.concat(parts))
+    return _posterior(g, model, family_scores(g, f, parameters, X))
+
+
+def family_scores(g: Graph, f: Any, parameters: Any, X: str) -> str:
+    """Σ_j log p(x_j | θ_kj) but for h(x), from η·(T(x) − T(x₀)) + log p(x₀): (n, K).
+
+    A cell outside the support counts as missing.
+    """
+    if f.name == "multinomial":
+        return g.log_product(X, np.log(parameters["probabilities"]).T)
+    if f.name == "dirichlet":
+        alpha = parameters["concentration"]
+        at = (alpha / alpha.sum(axis=1, keepdims=True)).mean(axis=0)
+        eta = f.natural(parameters)[0]
+        start = f.log_density(at, parameters)
+        return g.add(g.matmul(g.log(g.div(X, at[None])), eta.T), np.reshape(start, (1, -1)))
+    gone = _missing(g, f, X)
+    there = g.double(g.op("Not", gone))
+    k = max(np.shape(v)[0] for v in parameters.values())
+    p = max(np.shape(v)[-1] for v in parameters.values())
+    given = {name: np.broadcast_to(v, (k, p)) for name, v in parameters.items()}
+    if f.name == "gaussian":
+        variance = np.broadcast_to(given.get("variance", f.variance), (k, p)).astype(float)
+        silent = np.zeros(p, dtype=bool)
+        return _normal_by_class(g, X, given["mean"], -0.5 / variance, variance, silent)
+    if f.name == "bernoulli":
+        q = given["probability"]
+        with np.errstate(divide="ignore"):
+            return _yes_or_no(g, g.op("Equal", X, 1.0), gone, np.log(q), np.log1p(-q))
+    x = g.where(gone, 0.5, X)
+    eta = [np.broadcast_to(e, (k, p)) for e in f.natural(given)]
+    if f.name in ("poisson", "exponential"):
+        start = f.log_density(np.zeros(p), given)
+        return g.add(g.log_product(g.where(gone, 0.0, X), eta[0].T), g.matmul(there, start.T))
+    if f.name == "gamma":
+        at = (given["shape"] / given["rate"]).mean(axis=0)
+        terms = [g.log(g.div(x, at[None])), g.sub(x, at[None])]
+    elif f.name == "beta":
+        at = (given["a"] / (given["a"] + given["b"])).mean(axis=0)
+        terms = [g.log(g.div(x, at[None])), g.log(g.div(g.sub(1.0, x), (1 - at)[None]))]
+    else:
+        raise OnnxExportError(f"columns of the family {f.name} have no form in ONNX here")
+    total = g.matmul(there, f.log_density(at, given).T)
+    for term, weight in zip(terms, eta, strict=True):
+        total = g.add(total, g.matmul(g.where(gone, 0.0, term), weight.T))
+    return total
+
+
+def _missing(g: Graph, f: Any, X: str) -> str:
+    """NaN, or outside the family's support."""
+    gone = g.op("IsNaN", X)
+    low, high = f._range
+    below, above = ("LessOrEqual", "GreaterOrEqual") if f._open else ("Less", "Greater")
+    if np.isfinite(low):
+        gone = g.op("Or", gone, g.op(below, X, float(low)))
+    if np.isfinite(high):
+        gone = g.op("Or", gone, g.op(above, X, float(high)))
+    return g.op("Or", gone, g.op("Not", g.op("Equal", g.op("Floor", X), X))) if f.discrete else gone
