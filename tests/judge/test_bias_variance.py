@@ -28,9 +28,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from separatrix import LogisticRegression, bias_variance, bias_variance_curve
 from separatrix.judge import decomposition
-from separatrix.models.bags import Draws
 from separatrix.judge.bias_variance_curve import geometric
 from separatrix.judge.decomposition import Repeats, equal_rows, squared_table, zero_one_table
+from separatrix.models.bags import Draws
 
 
 def sine(n=120, noise=0.3, seed=0):
@@ -600,6 +600,7 @@ class Slow(ClassifierMixin, BaseEstimator):
         return np.full(len(X), self.classes_[0])
 
 
+@pytest.mark.usefixtures("no_collector")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_an_interruption_keeps_what_is_finished(n_jobs):
     X, y = blobs(60)
@@ -617,6 +618,7 @@ def test_an_interruption_keeps_what_is_finished(n_jobs):
     adds_up(bias_variance(Slow(), X, y, n_bootstraps=5))
 
 
+@pytest.mark.usefixtures("no_collector")
 def test_an_interrupted_curve_keeps_its_values():
     X, y = blobs(60)
 

@@ -705,6 +705,7 @@ def test_interrupted_fits_keep_what_they_have(monkeypatch):
     assert model.verdict_.status == "interrupted" and model.n_iter_ == 2
 
 
+@pytest.mark.usefixtures("no_collector")
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to one thread")
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])

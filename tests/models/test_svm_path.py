@@ -330,6 +330,7 @@ def test_an_indefinite_kernel_claims_nothing():
 # ---- Ctrl-C ----
 
 
+@pytest.mark.usefixtures("no_collector")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_keeps_what_is_finished(monkeypatch, n_jobs):
     X, y = overlapping(200)
