@@ -1,0 +1,237 @@
+"""What is learned of one column, and the columns it becomes (see encode.py). O(n) a column; O(tokens) of text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.tables.sources import TableError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """(x − mean)/scale, the median and a sign where x is missing."""
+
+    name: str
+    median: float
+    mean: float
+    scale: float
+    gaps: int
+    whole: bool  # none negative, so that it may be a count
+
+    def names(self) -> list[str]:
+        return [self.name, *([f"{self.name} is missing"] if self.gaps else [])]
+
+    def columns(self, values: np.ndarray, scaled: bool) -> np.ndarray:
+        empty = np.isnan(values)
+        x = np.where(empty, self.median, values)
+        x = (x - self.mean) / self.scale if scaled else x
+        return np.column_stack([x, empty]) if self.gaps else x[:, None]
+
+
+@dataclass(frozen=True)
+class Levels:
+    """0 and 1 for each level kept; "other" for those pooled; a sign where the cell is missing."""
+
+    name: str
+    levels: tuple[str, ...]
+    pooled: int
+    gaps: int
+    reference: str | None
+
+    def kept(self) -> list[str]:
+        return [level for level in self.levels if level != self.reference]
+
+    def names(self) -> list[str]:
+        out = [f"{self.name}={level}" for level in self.kept()]
+        return [
+            *out,
+            *([f"{self.name}=other"] if self.pooled else []),
+            *([f"{self.name} is missing"] if self.gaps else []),
+        ]
+
+    def columns(self, words: np.ndarray) -> sp.csr_matrix:
+        """The place of each cell's 1, if it has one."""
+        kept = self.kept()
+        place = {level: j for j, level in enumerate(kept)}
+        width = len(self.names())
+        other = len(kept) if self.pooled else -1
+        empty = width - 1 if self.gaps else -1
+        if self.reference is not None:
+            place[self.reference] = -1
+        at = np.fromiter((empty if w is None else place.get(w, other) for w in words), np.int64, len(words))
+        rows = np.flatnonzero(at >= 0)
+        return sp.csr_matrix((np.ones(len(rows)), (rows, at[rows])), shape=(len(words), width))
+
+
+@dataclass(frozen=True)
+class Dates:
+    """Numbers of a date: the parts that vary in training, standardised; a missing date is the average one."""
+
+    name: str
+    origin: int  # microseconds since 1970
+    parts: tuple[str, ...]
+    mean: tuple[float, ...]
+    scale: tuple[float, ...]
+    gaps: int
+
+    def names(self) -> list[str]:
+        out = [f"{self.name} {part}" for part in self.parts]
+        return [*out, *([f"{self.name} is missing"] if self.gaps else [])]
+
+    def columns(self, moments: np.ndarray, scaled: bool) -> np.ndarray:
+        numbers = date_parts(moments, self.origin)
+        mean, scale = np.array(self.mean), np.array(self.scale)
+        x = (
+            np.column_stack([numbers[part] for part in self.parts])
+            if self.parts
+            else np.empty((len(moments), 0))
+        )
+        empty = np.isnat(moments)
+        x = np.where(empty[:, None], mean, x)
+        x = (x - mean) / scale if scaled else x
+        return np.column_stack([x, empty]) if self.gaps else x
+
+
+@dataclass(frozen=True)
+class Words:
+    """A bag of words."""
+
+    name: str
+    features: Any
+
+    def names(self) -> list[str]:
+        return [f"{self.name}: {word}" for word in self.features.get_feature_names_out()]
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """Numbers of which most are 0: divided by the largest, so that 0 stays 0."""
+
+    name: str
+    scale: float
+
+    def names(self) -> list[str]:
+        return [self.name]
+
+
+Part = Numbers | Levels | Dates | Words | Sparse
+
+
+def date_parts(moments: np.ndarray, origin: int) -> dict[str, np.ndarray]:
+    """year, sin and cos of month, weekday and hour, days since the origin (in µs since 1970): (n,) each. O(n).
+
+    >>> parts = date_parts(np.array(["1970-04-01"], dtype="datetime64[us]"), origin=0)
+    >>> parts["days"].tolist(), parts["month sin"].round(3).tolist(), parts["_weekday"].tolist()
+    ([90.0], [1.0], [2])
+    """
+    moments = moments.astype("datetime64[us]")
+    start = np.datetime64(origin, "us")
+    safe = np.where(np.isnat(moments), start, moments)
+    day = safe.astype("datetime64[D]").astype(np.int64)
+    month = safe.astype("datetime64[M]").astype(np.int64) % 12
+    weekday = (day + 3) % 7  # 1970-01-01 was a Thursday
+    hour = (safe - safe.astype("datetime64[D]")).astype(np.int64) / 3.6e9
+    out = {"year": safe.astype("datetime64[Y]").astype(np.int64) + 1970.0}
+    for name, value, period in (("month", month, 12), ("weekday", weekday, 7), ("hour", hour, 24)):
+        out[f"{name} sin"] = np.sin(2 * np.pi * value / period)
+        out[f"{name} cos"] = np.cos(2 * np.pi * value / period)
+    out["days"] = (safe - start).astype(np.int64) / 8.64e10
+    return out | {"_month": month, "_weekday": weekday}
+
+
+def learn_dates(name: str, column: pd.Series) -> Dates:
+    moments = moments_of(name, column)
+    seen = moments[~np.isnat(moments)]
+    origin = int(seen.min().astype(np.int64)) if len(seen) else 0
+    numbers = {k: v for k, v in date_parts(seen, origin).items() if k[0] != "_"} if len(seen) else {}
+    kept = [part for part, values in numbers.items() if values.std() > 1e-9]
+    mean = tuple(float(numbers[part].mean()) for part in kept)
+    scale = tuple(float(numbers[part].std()) for part in kept)
+    return Dates(name, origin, tuple(kept), mean, scale, int(np.isnat(moments).sum()))
+
+
+def numbers_of(name: str, column: pd.Series) -> np.ndarray:
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.SparseDtype):
+        return np.asarray(column.array.to_dense(), dtype=float)
+    try:
+        if pd.api.types.is_datetime64_any_dtype(column.dtype):
+            raise ValueError
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (ValueError, TypeError):
+        bad = next((v for v in column.tolist() if not _is_number(v)), column.iloc[0] if len(column) else "")
+        raise TableError(
+            f"column {name!r} is read as numbers and holds {bad!r}; mend the cell or leave it empty"
+        ) from None
+    if np.isinf(values).any():
+        row = int(np.flatnonzero(np.isinf(values))[0])
+        raise TableError(f"column {name!r} is infinite in row {row + 1}; mend the cell or leave it empty")
+    return values
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (ValueError, TypeError):
+        return value is None
+    return True
+
+
+def words_of(column: pd.Series) -> np.ndarray:
+    """Cells as words, None where missing; 3.0 is spelled 3, as it is where no cell beside it is missing."""
+    codes, levels = column.factorize()
+    spelled = np.array([_spelled(v) for v in levels.tolist()] + [None], dtype=object)
+    return spelled[codes]
+
+
+def _spelled(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def moments_of(name: str, column: pd.Series) -> np.ndarray:
+    import pandas as pd
+
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        plain = column.dt.tz_localize(None) if column.dt.tz is not None else column
+        return plain.to_numpy(dtype="datetime64[us]")
+    if column.isna().all():
+        return np.full(len(column), np.datetime64("NaT", "us"))
+    bad = column.dropna().iloc[0]
+    raise TableError(
+        f"column {name!r} is read as dates and holds {bad!r}; read it as dates (see read_chunks)"
+    )
+
+
+def documents_of(column: pd.Series) -> list[str]:
+    return ["" if v is None or v != v else str(v) for v in column.tolist()]
+
+
+def counts_of(name: str, values: np.ndarray) -> np.ndarray:
+    if not np.all(values >= 0):
+        row = int(np.flatnonzero(~(values >= 0))[0])
+        what = "is missing" if np.isnan(values[row]) else f"is {values[row]:g}"
+        raise TableError(
+            f"column {name!r} {what} in row {row + 1} and was a count in training; mend the cell"
+        )
+    return values
+
+
+def sparse_block(frame: pd.DataFrame, parts: list[Sparse], scaled: bool) -> sp.csr_matrix:
+    import pandas as pd
+
+    chosen = frame[[part.name for part in parts]]
+    if all(isinstance(d, pd.SparseDtype) for d in chosen.dtypes):
+        block = sp.csr_matrix(chosen.sparse.to_coo(), dtype=np.float64)  # type: ignore[attr-defined]
+    else:
+        block = sp.csr_matrix(np.column_stack([numbers_of(p.name, chosen[p.name]) for p in parts]))
+    if not scaled:
+        return block
+    return sp.csr_matrix(block @ sp.diags_array([1.0 / part.scale for part in parts]))

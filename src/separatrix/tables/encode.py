@@ -1,0 +1,417 @@
+"""A table of mixed columns → what a model wants to see, learned in one pass (row T3).
+
+    form        numbers                       words                       dates                     text
+    "linear"    (x − mean)/sd; missing →      a column of 0 and 1 for     year, sin and cos of      tf-idf
+                median, and a column of       each level, rare ones       month and weekday, days
+                0 and 1 that says so          pooled in "other"           (all standardised)
+    "native"    as they are, with NaN         as they are                 days; month, weekday      left out
+    "counts"    whole, none negative: as      0 and 1 for each level      left out                  counts of words
+                they are; others left out
+
+"linear" is for linear, margin and kernel models; "native", a frame, for NaiveBayes and trees
+(categorical_features="from_dtype"); "counts" for MultinomialNB and BernoulliNB. The facts for all three are learned
+at once, and ``view(form)`` shows another. A level first met after training has no column: it counts as "other" where
+levels were pooled, and else is 0 in every column of its variable. ``source_`` names the table's column behind each
+column that comes out. Shapes: frame (n, p) → (n, q), CSR where text or many levels make it wide.
+Cost: O(cells + tokens).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.tables.cells import whole_numbers
+from separatrix.tables.columns import (
+    Dates,
+    Levels,
+    Numbers,
+    Part,
+    Sparse,
+    Words,
+    counts_of,
+    date_parts,
+    documents_of,
+    learn_dates,
+    moments_of,
+    numbers_of,
+    sparse_block,
+    words_of,
+)
+from separatrix.tables.kinds import LEFT_OUT, infer_kinds, kind_of
+from separatrix.tables.sources import TableError
+from separatrix.tables.table import Table, lacks
+from separatrix.tables.text import TextFeatures
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMS = ("linear", "native", "counts")
+WIDE = 500  # columns beyond which zeros are not stored
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Mixed columns as a matrix for linear models, a frame for naive Bayes and trees, or counts (T3).
+
+    Parameters
+    ----------
+    form : "linear", "native" or "counts": see the module
+    kinds : {column: kind} where the rules of kinds.py should not decide; give a Table's ``kinds`` where parts of its
+        rows are encoded apart, so that all parts agree
+    standardize : numbers and dates to mean 0 and standard deviation 1 (form "linear")
+    rare : levels in fewer rows than this are pooled; "auto" is 1 row in 100, at most 10
+    max_levels : beyond this many levels, those most used are kept and the others pooled
+    drop : "binary" gives a variable of two levels one column, "first" leaves out each variable's most used level (the
+        reference, as tables of coefficients have it), None keeps all
+    text : the TextFeatures for columns of text; by default tf-idf of words in at least 2 documents, at most 50,000
+
+    Attributes: kinds_, feature_names_in_, source_ (q,) the table's column behind each column, n_features_in_.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"sky": ["sun", "rain", "sun", "snow"], "wind": [1.5, 2.5, None, 3.5]})
+    >>> encoder = TableEncoder().fit(frame)
+    >>> encoder.get_feature_names_out().tolist()
+    ['sky=rain', 'sky=snow', 'sky=sun', 'wind', 'wind is missing']
+    >>> encoder.transform(frame.iloc[:1]).round(3).tolist()
+    [[0.0, 0.0, 1.0, -1.414, 0.0]]
+    >>> encoder.source_.tolist()
+    ['sky', 'sky', 'sky', 'wind', 'wind']
+    """
+
+    form: str = "linear"
+    kinds: Any = None
+    standardize: bool = True
+    rare: Any = "auto"
+    max_levels: int = 100
+    drop: str | None = "binary"
+    text: Any = None
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn levels, medians, scales and vocabularies from a frame (n, p) or a Table."""
+        self._learn(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """fit and transform; text is scanned once."""
+        frame, counts = self._learn(X)
+        return self._encoded(frame, counts)
+
+    def transform(self, X: Any) -> Any:
+        """A frame with the columns of training, in any order, → the form's matrix or frame; others are left aside."""
+        check_is_fitted(self, "kinds_")
+        return self._encoded(self._fitting(X), {})
+
+    def view(self, form: str) -> TableEncoder:
+        """This encoder in another form; nothing is learned again."""
+        check_is_fitted(self, "kinds_")
+        if form not in FORMS:
+            raise ValueError(f"form must be one of {', '.join(map(repr, FORMS))}, got {form!r}")
+        other = copy(self)
+        other.form = form
+        other._set_outputs()
+        return other
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The columns that come out: "column", "column=level", "column is missing", "column year", "column: word"."""
+        check_is_fitted(self, "kinds_")
+        return np.array(self._names, dtype=object)
+
+    def describe(self) -> list[str]:
+        """What the encoder does, a sentence a column."""
+        check_is_fitted(self, "kinds_")
+        used = {part.name: part for part in self._used()}
+        lines = [f"{len(self.kinds_)} columns → {len(self._names)} for {self._for()}"]
+        sparse = [name for name, part in used.items() if isinstance(part, Sparse)]
+        if len(sparse) > 20:
+            lines.append(
+                f"{len(sparse):,} columns of numbers, most of them 0: divided by their largest value"
+            )
+        for name, kind in self.kinds_.items():
+            if name in sparse and len(sparse) > 20:
+                continue
+            lines.append(f"{name!r} ({kind}): {self._said(name, used.get(name))}")
+        return lines
+
+    # ------------------------------------------------------------------------------------------ learning
+
+    def _learn(self, X: Any) -> tuple[pd.DataFrame, dict[str, Any]]:
+        self._check_parameters()
+        frame = _as_frame(X)
+        given = {**(X.kinds if isinstance(X, Table) else {}), **(self.kinds or {})}
+        self.kinds_: dict[str, str] = infer_kinds(frame, given)
+        self.feature_names_in_ = np.array([str(c) for c in frame.columns], dtype=object)
+        self.n_features_in_ = frame.shape[1]
+        self._why = {
+            name: kind_of(frame.iloc[:, j], name)[1]
+            for j, (name, kind) in enumerate(self.kinds_.items())
+            if kind in LEFT_OUT
+        }
+        n = len(frame)
+        least = max(1, min(10, n // 100)) if isinstance(self.rare, str) else int(self.rare)
+        self._parts: list[Part] = []
+        counts: dict[str, Any] = {}
+        for name, kind in self.kinds_.items():
+            column = frame[name]
+            if kind in ("continuous", "discrete"):
+                self._parts.append(self._numbers(name, column))
+            elif kind == "nominal":
+                self._parts.append(self._levels(name, column, least))
+            elif kind == "date":
+                self._parts.append(learn_dates(name, column))
+            elif kind == "text":
+                features = clone(self.text) if self.text is not None else _default_text(n)
+                try:
+                    counts[name] = features._learn(documents_of(column))
+                except ValueError as error:
+                    raise TableError(f"column {name!r}: {error}") from None
+                self._parts.append(Words(name, features))
+        self._set_outputs()
+        return frame, counts
+
+    def _numbers(self, name: str, column: pd.Series) -> Part:
+        import pandas as pd
+
+        if isinstance(column.dtype, pd.SparseDtype):
+            stored = np.asarray(column.array.sp_values, dtype=float)
+            return Sparse(name, float(np.max(np.abs(stored), initial=0.0)) or 1.0)
+        values = numbers_of(name, column)
+        seen = values[~np.isnan(values)]
+        if not len(seen):
+            seen = np.zeros(1)
+        top = float(np.max(np.abs(seen))) or 1.0  # squares of numbers near 1e300 would overflow
+        filled = np.where(np.isnan(values), np.median(seen / top), values / top)
+        scale = float(filled.std()) * top
+        whole = bool(np.all(seen >= 0) and np.array_equal(seen, np.rint(seen)))
+        gaps = int(np.isnan(values).sum())
+        return Numbers(
+            name, float(np.median(seen / top)) * top, float(filled.mean()) * top, scale or 1.0, gaps, whole
+        )
+
+    def _levels(self, name: str, column: pd.Series, least: int) -> Levels:
+        import pandas as pd
+
+        words = words_of(column)
+        seen = pd.Series(words).value_counts()
+        order = sorted(seen.index, key=lambda level: (-int(seen[level]), level))
+        kept = [level for level in order if seen[level] >= least][: self.max_levels]
+        pooled = len(order) - len(kept)
+        gaps = int(sum(w is None for w in words))
+        alone = self.drop == "binary" and len(kept) == 2 and not pooled and not gaps
+        reference = kept[0] if kept and (self.drop == "first" or alone) else None
+        return Levels(name, tuple(sorted(kept)), pooled, gaps, reference)
+
+    def _set_outputs(self) -> None:
+        """The names of what comes out, and where each comes from."""
+        names, sources = [], []
+        for part in self._used():
+            mine = [part.name] if self.form == "native" and not isinstance(part, Dates) else part.names()
+            if self.form == "native" and isinstance(part, Dates):
+                mine = [f"{part.name} {what}" for what in ("days", "month", "weekday")]
+            if self.form == "counts" and isinstance(part, Numbers):
+                mine = [part.name]
+            names += mine
+            sources += [part.name] * len(mine)
+        if not names:
+            left = ", ".join(f"{name!r} ({kind})" for name, kind in list(self.kinds_.items())[:8])
+            raise TableError(
+                f"no column is left for {self._for()}: {left}; say what the columns are by kinds="
+            )
+        self._names, self.source_ = names, np.array(sources, dtype=object)
+
+    def _used(self) -> list[Part]:
+        """The parts that this form shows."""
+        if self.form == "linear":
+            return self._parts
+        if self.form == "native":
+            return [part for part in self._parts if not isinstance(part, Words)]
+        return [
+            part
+            for part in self._parts
+            if isinstance(part, (Levels, Words, Sparse))
+            or (isinstance(part, Numbers) and part.whole and not part.gaps)
+        ]
+
+    # ------------------------------------------------------------------------------------------ encoding
+
+    def _fitting(self, X: Any) -> pd.DataFrame:
+        """The frame with the columns of training; refused by naming those it lacks."""
+        frame = _as_frame(X)
+        known = set(self.kinds_)
+        wanted = [part.name for part in self._parts]  # what is left out may be absent
+        lacking = [name for name in wanted if name not in frame.columns]
+        if lacking:
+            raise TableError(lacks("the frame", lacking, [str(c) for c in frame.columns if c not in known]))
+        return frame
+
+    def _encoded(self, frame: pd.DataFrame, counts: Mapping[str, Any]) -> Any:
+        if self.form == "native":
+            return self._native(frame)
+        blocks: list[Any] = []
+        used = self._used()
+        sparse = [part for part in used if isinstance(part, Sparse)]
+        for part in used:
+            column = frame[part.name]
+            if isinstance(part, Numbers):
+                values = numbers_of(part.name, column)
+                if self.form == "counts":
+                    blocks.append(counts_of(part.name, values)[:, None])
+                else:
+                    blocks.append(part.columns(values, self.standardize))
+            elif isinstance(part, Levels):
+                blocks.append(part.columns(words_of(column)))
+            elif isinstance(part, Dates):
+                blocks.append(part.columns(moments_of(part.name, column), self.standardize))
+            elif isinstance(part, Words):
+                features = self._weighed(part)
+                held = counts.get(part.name)
+                done = (
+                    features.transform(documents_of(column))
+                    if held is None
+                    else features._weighted(held.copy())
+                )
+                blocks.append(done)
+            elif part is sparse[0]:  # side by side they were one matrix: read them as one
+                blocks.append(sparse_block(frame, sparse, self.form == "linear" and self.standardize))
+        wide = len(self._names) > WIDE or any(isinstance(p, (Words, Sparse)) for p in used)
+        if wide or self.form == "counts":
+            return sp.csr_matrix(sp.hstack([sp.csr_matrix(b) for b in blocks], format="csr"))
+        return np.hstack([b if isinstance(b, np.ndarray) else b.toarray() for b in blocks])
+
+    def _weighed(self, part: Words) -> TextFeatures:
+        """The bag of words as this form weighs it."""
+        features: TextFeatures = copy(part.features)
+        features.weighting = "counts" if self.form == "counts" else part.features.weighting
+        return features
+
+    def _native(self, frame: pd.DataFrame) -> pd.DataFrame:
+        import pandas as pd
+
+        out: dict[str, Any] = {}
+        for part in self._used():
+            column = frame[part.name]
+            if isinstance(part, (Numbers, Sparse)):
+                values = numbers_of(part.name, column)
+                out[part.name] = whole_numbers(values)
+            elif isinstance(part, Levels):
+                words = words_of(column)
+                if len(part.levels) >= self.max_levels and part.pooled:
+                    kept = set(part.levels)
+                    words = np.array([w if w is None or w in kept else "other" for w in words], dtype=object)
+                out[part.name] = words
+            elif isinstance(part, Dates):
+                moments = moments_of(part.name, column)
+                empty = np.isnat(moments)
+                numbers = date_parts(moments, part.origin)
+                out[f"{part.name} days"] = np.where(empty, np.nan, numbers["days"])
+                for what, spelling in (("month", MONTHS), ("weekday", DAYS)):
+                    at = np.where(empty, 0, numbers[f"_{what}"]).astype(int)
+                    cells = np.array(spelling, dtype=object)[at]
+                    cells[empty] = None
+                    out[f"{part.name} {what}"] = cells
+        return pd.DataFrame(out, index=frame.index)
+
+    # ------------------------------------------------------------------------------------------ words
+
+    def _for(self) -> str:
+        return {
+            "linear": "linear models",
+            "native": "naive Bayes and trees",
+            "counts": "naive Bayes on counts",
+        }[self.form]
+
+    def _said(self, name: str, part: Part | None) -> str:
+        if part is None:
+            return (
+                f"left out ({self._why[name]})"
+                if name in self._why
+                else f"left out, as {self._for()} do not read it"
+            )
+        if self.form == "native":
+            return {"Levels": "words as they are", "Dates": "days, month and weekday"}.get(
+                type(part).__name__, "numbers as they are"
+            )
+        if isinstance(part, Numbers):
+            if self.form == "counts":
+                return "counts as they are"
+            done = f"(x − {part.mean:.4g})/{part.scale:.4g}" if self.standardize else "as it is"
+            if part.gaps:
+                done += (
+                    f"; {part.gaps:,} missing cells → the median {part.median:.4g}, and a column that says so"
+                )
+            return done
+        if isinstance(part, Levels):
+            kept = part.kept()
+            done = f"0 or 1 for {', '.join(map(repr, kept[:6]))}{', …' if len(kept) > 6 else ''}"
+            done += f"; {part.reference!r} is the reference, 0 in all" if part.reference is not None else ""
+            done += (
+                f"; {part.pooled:,} rare levels pooled as other, and so is a new one" if part.pooled else ""
+            )
+            done += f"; a column for the {part.gaps:,} missing cells" if part.gaps else ""
+            return done if part.pooled else done + "; a new level is 0 in all"
+        if isinstance(part, Dates):
+            return f"{', '.join(part.parts)}" + (
+                "; a missing date is the average one, and said" if part.gaps else ""
+            )
+        if isinstance(part, Words):
+            return "; ".join(self._weighed(part).describe())
+        return f"divided by {part.scale:.4g}"
+
+    def _check_parameters(self) -> None:
+        if self.form not in FORMS:
+            raise ValueError(f"form must be one of {', '.join(map(repr, FORMS))}, got {self.form!r}")
+        if self.drop not in ("binary", "first", None):
+            raise ValueError(f'drop must be "binary", "first" or None, got {self.drop!r}')
+        auto = isinstance(self.rare, str) and self.rare == "auto"
+        if not auto and (
+            isinstance(self.rare, bool) or not isinstance(self.rare, (int, np.integer)) or self.rare < 1
+        ):
+            raise ValueError(f'rare must be "auto" or a whole number of rows, got {self.rare!r}')
+        if (
+            isinstance(self.max_levels, bool)
+            or not isinstance(self.max_levels, (int, np.integer))
+            or self.max_levels < 1
+        ):
+            raise ValueError(f"max_levels must be a whole number above 0, got {self.max_levels!r}")
+        if self.text is not None and not isinstance(self.text, TextFeatures):
+            raise ValueError(f"text must be a TextFeatures, got {type(self.text).__name__}")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
+        return tags
+
+
+def _default_text(n: int) -> TextFeatures:
+    return TextFeatures(weighting="tf-idf", min_df=2 if n >= 100 else 1, max_features=50_000)
+
+
+def _as_frame(X: Any) -> pd.DataFrame:
+    import pandas as pd
+
+    if isinstance(X, Table):
+        return X.frame
+    if isinstance(X, pd.DataFrame):
+        frame = X
+    elif hasattr(X, "columns"):
+        import narwhals as nw
+
+        frame = nw.from_native(X, eager_only=True).to_pandas()
+    else:
+        raise TableError(
+            f"an encoder reads a frame with named columns or a Table, got {type(X).__name__}; give one"
+        )
+    if not all(isinstance(c, str) for c in frame.columns):
+        frame = frame.rename(columns=str)
+    if len(set(frame.columns)) < frame.shape[1]:
+        raise TableError("the frame has two columns of one name; give every column a name of its own")
+    return frame

@@ -1,0 +1,284 @@
+"""Any source → a frame with all its columns understood, before a target is set apart (see read.py). O(bytes)."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from separatrix.tables.cells import Reading, read_column
+from separatrix.tables.delimited import Dialect, find_dialect, is_table, read_delimited
+from separatrix.tables.formats import (
+    Columns,
+    read_arff,
+    read_columns,
+    read_folder,
+    read_json_lines,
+    read_svmlight,
+)
+from separatrix.tables.sources import Source, TableError, decoded, open_source
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ENJOY_SPORT = """Sky,Temp,Humid,Wind,Water,Forecast,EnjoySport
+Sunny,Warm,Normal,Strong,Warm,Same,Yes
+Sunny,Warm,High,Strong,Warm,Same,Yes
+Rainy,Cold,High,Strong,Warm,Change,No
+Sunny,Warm,High,Strong,Cool,Change,Yes
+"""
+BUNDLED = ("iris", "wine", "breast-cancer", "digits", "enjoy-sport")
+FORMATS = ("csv", "tsv", "parquet", "arrow", "jsonl", "arff", "svmlight", "text", "document")
+
+
+@dataclass(frozen=True)
+class Options:
+    kinds: dict[str, str]
+    header: bool | None = None
+    delimiter: str | None = None
+    missing: tuple[str, ...] | None = None
+    width: int | None = None
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A frame with all columns, how they were read, and the target the source itself names."""
+
+    frame: pd.DataFrame
+    readings: dict[str, Reading]
+    name: str
+    format: str
+    notes: list[str]
+    target: str | None = None
+
+
+def load(source: Any, target: str | None, format: str | None, options: Options) -> Raw:
+    import pandas as pd
+
+    if not isinstance(source, (str, Path)):
+        if hasattr(source, "columns") and hasattr(source, "shape"):
+            return _of_frame(source)
+        raise TableError(
+            f"a table is a path, a bundled name or a DataFrame, got {type(source).__name__}; give one of them"
+        )
+    path = Path(source).expanduser()
+    try:
+        exists = path.exists() or path.is_symlink()
+    except (OSError, ValueError):
+        exists = False
+    if not exists:
+        if str(source) in BUNDLED:
+            return _bundled(str(source))
+        raise TableError(
+            f"{source}: no such file; check the path, or use a bundled name: {', '.join(BUNDLED)}"
+        )
+    if path.is_dir():
+        cells, labels, notes = read_folder(path)
+        frame = pd.DataFrame({name: pd.Series(column, dtype="str") for name, column in cells.items()})
+        if labels is not None:
+            frame["label"] = pd.Series(labels, dtype="str")
+        readings = {str(n): Reading(str(n), "words", empty=("",)) for n in frame.columns}
+        return Raw(frame, readings, str(path), "folder", notes, None if labels is None else "label")
+    try:
+        return _of_file(open_source(path, format), options)
+    except MemoryError:
+        raise TableError(
+            f"{source}: does not fit into memory; read it piece by piece (read_chunks)"
+        ) from None
+    except TableError as error:
+        if str(error).startswith(str(path)):
+            raise
+        raise TableError(f"{source}: {error}") from error.__cause__
+
+
+def _of_file(source: Source, options: Options) -> Raw:
+    notes = list(source.notes)
+    if source.format in ("parquet", "arrow"):
+        columns, more = read_columns(source)
+        return _understood(source, columns, options, notes + more)
+    if source.format == "svmlight":
+        frame, labels = read_svmlight(source, source.content(), options.width)
+        frame["label"] = labels
+        return Raw(frame, _typed_readings(frame), source.name, "svmlight", notes, "label")
+    text, more = decoded(source, source.content())
+    notes += more
+    if not text.strip():
+        raise source.refuse("nothing but blanks; give a table with a line of names and rows")
+    if source.format == "jsonl":
+        columns, more = read_json_lines(source, text)
+        return _understood(source, columns, options, notes + more)
+    if source.format == "arff":
+        columns, more = read_arff(source, text)
+        return _understood(source, columns, options, notes + more)
+    if source.format == "text" and (kind := _kind_of_text(text)):
+        return _of_file(replace(source, format=kind, notes=(*notes, f"its content is {kind}")), options)
+    if source.format == "document":
+        return _document(source, text, notes)
+    if source.format == "text" and options.delimiter is None and not is_table(text):
+        return _document(source, text, [*notes, "no table in it: read as one document"])
+    dialect, more = find_dialect(source, text, options.header, options.delimiter)
+    table, also = read_delimited(source, text, dialect)
+    columns = {name: table.column(name) for name in dialect.names}
+    raw = _understood(source, columns, options, [*notes, *more, *also], dialect)
+    labelled = source.format == "text" and dialect.names == ("label", "text")
+    return replace(raw, target="label") if labelled else raw
+
+
+def _kind_of_text(text: str) -> str:
+    """What a file without a telling name holds: ARFF, JSON lines, svmlight; empty for delimited text or prose."""
+    head = text.lstrip()[:20_000]
+    if head.lower().startswith("@relation"):
+        return "arff"
+    if re.match(r'[\[\s]*\{\s*"', head):
+        return "jsonl"
+    lines = head.split("\n")[:20][:-1] or head.split("\n")
+    return "svmlight" if all(re.fullmatch(r"[+-]?[\d.]+(\s+\d+:\S+)+\s*", line) for line in lines) else ""
+
+
+def _document(source: Source, text: str, notes: list[str]) -> Raw:
+    import pandas as pd
+
+    frame = pd.DataFrame({"text": pd.Series([text], dtype="str")})
+    return Raw(frame, {"text": Reading("text", "words", empty=("",))}, source.name, "document", notes)
+
+
+def _understood(
+    source: Source, columns: Columns, options: Options, notes: list[str], dialect: Dialect | None = None
+) -> Raw:
+    """Every column of words as what the words mean."""
+    import pandas as pd
+
+    made: dict[str, pd.Series] = {}
+    readings: dict[str, Reading] = {}
+    for name, cells in columns.items():
+        kind = options.kinds.get(name)
+        if isinstance(cells, pd.Series):
+            made[name], readings[name] = cells, typed_reading(name, cells)
+            continue
+        if kind == "text" or (kind is None and _is_prose(cells)):
+            made[name] = pd.Series(cells.to_pandas(), name=name, dtype="str").reset_index(drop=True)
+            readings[name] = Reading(name, "words", empty=())
+            continue
+        mark = dialect.delimiter if dialect else ""
+        made[name], readings[name], said = read_column(
+            name, cells, kind=kind, delimiter=mark, missing=options.missing
+        )
+        notes = notes + said
+    if not made:
+        raise source.refuse("no column in it; give a table with a line of names and rows")
+    frame = pd.DataFrame(made)
+    if not len(frame):
+        raise source.refuse("names, but no row below them; give a table with rows")
+    return Raw(frame, readings, source.name, source.format, [*notes, *_missing_note(frame)])
+
+
+def _is_prose(words: Any) -> bool:
+    """Long cells are text as they stand: blanks and line breaks kept, nothing taken for a number or a date."""
+    import pyarrow.compute as pc
+
+    return bool(len(words)) and (pc.mean(pc.utf8_length(words)).as_py() or 0) > 60
+
+
+def _missing_note(frame: pd.DataFrame) -> list[str]:
+    counts = {str(name): int(frame.iloc[:, j].isna().sum()) for j, name in enumerate(frame.columns)}
+    held = {name: count for name, count in counts.items() if count}
+    if not held:
+        return []
+    most = sorted(held, key=lambda name: -held[name])
+    listed = ", ".join(f"{name!r} {held[name]:,}" for name in most[:4])
+    return [
+        f"{sum(held.values()):,} missing cells in {len(held)} column{'s' * (len(held) > 1)} "
+        f"({listed}{', …' if len(held) > 4 else ''})"
+    ]
+
+
+def typed_reading(name: str, column: pd.Series) -> Reading:
+    import pandas as pd
+
+    if pd.api.types.is_bool_dtype(column.dtype):
+        return Reading(name, "boolean")
+    if isinstance(column.dtype, pd.SparseDtype) or pd.api.types.is_numeric_dtype(column.dtype):
+        return Reading(name, "number")
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        return Reading(name, "date", format="ISO8601")
+    return Reading(name, "words")
+
+
+def _typed_readings(frame: pd.DataFrame) -> dict[str, Reading]:
+    return {str(n): typed_reading(str(n), frame.iloc[:, j]) for j, n in enumerate(frame.columns)}
+
+
+def _of_frame(given: Any) -> Raw:
+    """A frame that narwhals reads, as it is; columns of objects as what they hold."""
+    import narwhals as nw
+    import pandas as pd
+
+    try:
+        frame = (
+            given.copy()
+            if isinstance(given, pd.DataFrame)
+            else nw.from_native(given, eager_only=True).to_pandas()
+        )
+    except TypeError as error:
+        raise TableError(
+            f"a table is a path, a bundled name or a DataFrame in memory ({error}); give one of them"
+        ) from None
+    names = [str(c) for c in frame.columns]
+    frame.columns = pd.Index(names)
+    twice = [name for name in names if names.count(name) > 1] if len(set(names)) < len(names) else []
+    if twice:
+        raise TableError(f"more than one column is called {twice[0]!r}; give every column a name of its own")
+    if not len(frame) or not frame.shape[1]:
+        raise TableError(f"the frame has {len(frame)} rows and {frame.shape[1]} columns; give one with both")
+    for name in frame.columns:
+        values = frame[name]
+        if (
+            pd.api.types.is_float_dtype(values.dtype)
+            and np.isinf(values.to_numpy(dtype=float, na_value=np.nan)).any()
+        ):
+            row = int(np.flatnonzero(np.isinf(values.to_numpy(dtype=float, na_value=np.nan)))[0]) + 1
+            raise TableError(f"column {name!r} is infinite in row {row}; mend the cell or leave it empty")
+        if values.dtype == object:
+            types = {type(v) for v in values.dropna()}
+            if types and not types <= {str}:
+                bad = types - {str, int, float, bool, np.bool_, np.int64, np.float64}
+                if bad:
+                    raise TableError(
+                        f"column {name!r} holds {bad.pop().__name__}; "
+                        "a cell is a number, a word, a date, true or false"
+                    )
+                if types <= {int, float, np.int64, np.float64}:
+                    frame[name] = values.astype(float)
+                    continue
+            frame[name] = values.map(str, na_action="ignore").astype("str")
+    frame = frame.reset_index(drop=True)
+    return Raw(frame, _typed_readings(frame), "frame", "frame", _missing_note(frame))
+
+
+def _bundled(name: str) -> Raw:
+    import pandas as pd
+
+    if name == "enjoy-sport":
+        frame = pd.read_csv(io.StringIO(ENJOY_SPORT), dtype="str")
+        return Raw(frame, _typed_readings(frame), name, "csv", [], "EnjoySport")
+    from sklearn import datasets
+
+    made = getattr(datasets, f"load_{name.replace('-', '_')}")()
+    target = {"iris": "species", "wine": "cultivar", "breast-cancer": "diagnosis", "digits": "digit"}[name]
+    frame = pd.DataFrame(made.data, columns=[str(n) for n in made.feature_names])
+    words = [str(n) for n in made.target_names]
+    labels = made.target if name == "digits" else pd.Series([words[t] for t in made.target], dtype="str")
+    frame[target] = labels
+    return Raw(frame, _typed_readings(frame), name, "csv", [], target)
+
+
+def needs_frames() -> None:
+    try:
+        import pandas  # noqa: F401
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise ImportError('tables need pandas and pyarrow: pip install "separatrix[frames]"') from None

@@ -1,0 +1,237 @@
+"""Bytes of a file, safely:  which format it is, unpacked within bounds, as text in the encoding it was written in.
+
+A gzip file may unpack to a thousand times its size, so unpacking stops at BOMB times the packed size (small files:
+at SMALL bytes) and at LIMIT in any case. Encodings, in this order: a byte order mark (UTF-8, UTF-16, UTF-32), UTF-8,
+and else Windows-1252, which is Latin-1 with quotation marks, said in a note. Cost: one pass over the bytes.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import os
+import stat
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+LIMIT = 4 << 30  # bytes held in memory at once
+SMALL = 64 << 20
+BOMB = 200  # tables of text shrink 3 to 50 times
+
+FORMATS = {
+    ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet", ".feather": "arrow",
+    ".arrow": "arrow", ".ipc": "arrow", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".arff": "arff",
+    ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".txt": "text", ".data": "csv",
+    ".eml": "document", ".md": "document",
+}  # fmt: skip
+# What other files begin with, and what to do about it.
+FOREIGN = (
+    (b"PK\x03\x04", "a zip archive or a spreadsheet", "unpack it, or save the sheet as CSV"),
+    (b"PK\x05\x06", "an empty zip archive", "unpack it"),
+    (b"\xd0\xcf\x11\xe0", "an old Office file", "save the sheet as CSV"),
+    (b"BZh", "packed by bzip2", "unpack it, or pack it by gzip"),
+    (b"\xfd7zXZ", "packed by xz", "unpack it, or pack it by gzip"),
+    (b"\x28\xb5\x2f\xfd", "packed by zstd", "unpack it, or pack it by gzip"),
+    (b"7z\xbc\xaf", "a 7z archive", "unpack it"),
+    (b"%PDF", "a PDF", "save its table as CSV"),
+    (b"SQLite format 3", "an SQLite database", "export the table as CSV"),
+    (b"\x89HDF", "an HDF5 file", "save the table as Parquet or CSV"),
+    (b"\x80\x04", "a Python pickle, which could run code", "save the table as Parquet or CSV"),
+    (b"\x80\x05", "a Python pickle, which could run code", "save the table as Parquet or CSV"),
+)
+MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+class TableError(ValueError):
+    """A table that cannot be read or used; the message is one sentence that names the place and the way out.
+
+    >>> from separatrix.tables.read import read
+    >>> read("no-such-file.csv")
+    Traceback (most recent call last):
+    ...
+    separatrix.tables.sources.TableError: no-such-file.csv: no such file; check the path, or use a bundled name: ...
+    """
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file opened for reading: its path, its format, and whether it is packed by gzip."""
+
+    path: Path
+    format: str
+    packed: bool
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
+    def refuse(self, what: str, cause: BaseException | None = None) -> TableError:
+        error = TableError(f"{self.name}: {what}")
+        error.__cause__ = cause
+        return error
+
+    def stream(self) -> BinaryIO:
+        """The bytes, unpacked as they are asked for, within bounds."""
+        raw = self.path.open("rb")
+        return io.BufferedReader(_Unpacked(raw, self), 1 << 20) if self.packed else raw
+
+    def content(self) -> bytes:
+        """All bytes at once."""
+        size = self.path.stat().st_size
+        if size > LIMIT:
+            raise self.refuse(
+                f"{size / 1e9:.1f} GB is more than the {LIMIT >> 30} GB read at once; "
+                "train on part of the rows, or read it piece by piece (read_chunks)"
+            )
+        with self.stream() as stream:
+            return stream.read()
+
+
+class _Unpacked(io.RawIOBase):
+    """gzip as a stream that refuses bombs, and says what is wrong with the packing."""
+
+    def __init__(self, raw: BinaryIO, source: Source) -> None:
+        self.raw, self.source, self.out = raw, source, 0
+        self.packed = max(os.fstat(raw.fileno()).st_size, 1)
+        self.inner = gzip.GzipFile(fileobj=raw)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            data = self.inner.read(len(buffer))
+        except (EOFError, zlib.error, OSError) as error:
+            why = "ends in the middle" if isinstance(error, EOFError) else f"is damaged ({error})"
+            raise self.source.refuse(f"the gzip data {why}; get the file again", error) from None
+        self.out += len(data)
+        if self.out > SMALL and self.out > BOMB * self.packed:
+            raise self.source.refuse(
+                f"{self.packed:,} bytes unpack to more than {BOMB} times as many, as no table does; "
+                "unpack it yourself if you trust it"
+            )
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self.inner.close()
+            self.raw.close()
+        super().close()
+
+
+def open_source(path: Path, format: str | None = None) -> Source:
+    """The file at the path, its format by its first bytes and its name."""
+    blank = Source(path, "", False)
+    try:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):
+            raise blank.refuse("neither a file nor a folder; give the path of a file")
+        with path.open("rb") as raw:
+            head = raw.read(4096)
+    except FileNotFoundError:
+        raise blank.refuse("no such file; check the path") from None
+    except PermissionError:
+        raise blank.refuse("not allowed to read it; change its permissions") from None
+    except (OSError, ValueError) as error:
+        raise blank.refuse(
+            f"cannot be read ({getattr(error, 'strerror', None) or error}); check the path"
+        ) from None
+    if not head:
+        raise blank.refuse("the file is empty; give a table with a line of names and rows")
+    packed = head[:2] == b"\x1f\x8b"
+    suffixes = [s.lower() for s in path.suffixes]
+    notes = []
+    if suffixes and suffixes[-1] == ".gz":
+        suffixes.pop()
+        if not packed:
+            notes.append("named .gz, but not packed: read as it is")
+    if packed:
+        with Source(path, "", True).stream() as stream:
+            head = stream.read(4096)
+        if not head:
+            raise blank.refuse("the gzip data hold nothing; give a table with a line of names and rows")
+    by_name = FORMATS.get(suffixes[-1], "") if suffixes else ""
+    found = format or _by_content(head, blank) or by_name
+    if by_name and found != by_name and not format:
+        notes.append(f"named {suffixes[-1]}, but its content is {found}: read as {found}")
+    return Source(path, found or "text", packed, tuple(notes))
+
+
+def _by_content(head: bytes, blank: Source) -> str:
+    """The format that a file's first bytes prove; empty where they prove none."""
+    for magic, what, way_out in FOREIGN:
+        if head.startswith(magic):
+            raise blank.refuse(f"the file is {what}; {way_out}")
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith((b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")):
+        return "arrow"
+    if head[:2] == b"\x1f\x8b":
+        raise blank.refuse("packed by gzip more than once; unpack it once")
+    return ""
+
+
+def decoded(source: Source, content: bytes) -> tuple[str, list[str]]:
+    """The bytes as text, and notes on the encoding."""
+    notes = []
+    encoding = next((name for mark, name in MARKS if content.startswith(mark)), "")
+    if not encoding and _is_utf16(content):
+        encoding = "utf-16-le" if content[1:2] == b"\0" else "utf-16-be"
+    if not encoding:
+        if (at := content.find(b"\0")) >= 0:
+            line = content.count(b"\n", 0, at) + 1
+            raise source.refuse(
+                f"line {line} holds a zero byte, so this is no text; "
+                "give a CSV, Parquet, JSON lines, ARFF or svmlight file"
+            )
+        encoding = "utf-8"
+    try:
+        text = content.decode(encoding)
+        if encoding not in ("utf-8", "utf-8-sig"):
+            notes.append(f"read as {encoding.upper()}")
+    except UnicodeDecodeError as error:
+        if encoding != "utf-8":
+            raise source.refuse(
+                f"begins as {encoding} and goes on as something else; save it as UTF-8", error
+            ) from None
+        text, line = _western(source, content), content.count(b"\n", 0, error.start) + 1
+        notes.append(
+            f"not UTF-8 (line {line}): read as Windows-1252 (Latin-1); save it as UTF-8 if letters look wrong"
+        )
+    if "\0" in text:
+        raise source.refuse("holds zero characters, so this is no text; give a table")
+    return text, notes
+
+
+def _western(source: Source, content: bytes) -> str:
+    """Windows-1252; refused where control characters show that the bytes are no text at all."""
+    sample = content[: 1 << 16]
+    strange = sum(sample.count(bytes([c])) for c in (*range(1, 9), *range(14, 27), *range(28, 32), 127))
+    if strange > 0.02 * len(sample):
+        raise source.refuse(
+            "neither text nor a known table format; give a CSV, Parquet, JSON lines, ARFF or svmlight file"
+        )
+    try:
+        return content.decode("cp1252")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
+
+
+def _is_utf16(content: bytes) -> bool:
+    """UTF-16 without a mark: of Western text, every other byte is zero."""
+    sample = content[:2000]
+    if len(sample) < 4 or len(content) % 2:
+        return False
+    zeros = [sample[i::2].count(0) / max(len(sample[i::2]), 1) for i in (0, 1)]
+    return max(zeros) > 0.9 and min(zeros) < 0.1

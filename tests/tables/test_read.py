@@ -1,0 +1,494 @@
+"""Files as people have them: what is read, what is noted, and what is refused by one sentence."""
+
+import contextlib
+import gzip
+import json
+import os
+import socket
+import zipfile
+
+import numpy as np
+import pytest
+
+pd = pytest.importorskip("pandas")
+pa = pytest.importorskip("pyarrow")
+import pyarrow.feather  # noqa: E402
+import pyarrow.parquet  # noqa: E402, F401
+
+from separatrix.tables.chunks import read_chunks  # noqa: E402
+from separatrix.tables.read import BUNDLED, read  # noqa: E402
+from separatrix.tables.sources import TableError  # noqa: E402
+from separatrix.tables.table import Schema, Table  # noqa: E402
+
+ROWS = "".join(f"{i},{'ab'[i % 2]},{i * 1.5}\n" for i in range(1, 31))
+GOOD = "n,y,x\n" + ROWS
+
+
+def write(path, content):
+    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
+    return path
+
+
+# ------------------------------------------------------------------------------------------ what is read
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    n = 60
+    return pd.DataFrame(
+        {
+            "size": rng.normal(size=n).round(3),
+            "legs": rng.integers(0, 5, n),
+            "colour": pd.Series(rng.choice(["red", "green", "blue"], n), dtype="str"),
+            "y": pd.Series(rng.choice(["cat", "dog"], n), dtype="str"),
+        }
+    )
+
+
+def csv(frame, sep=","):
+    return frame.to_csv(index=False, sep=sep).encode()
+
+
+def parquet(frame):
+    out = pa.BufferOutputStream()
+    pa.parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), out)
+    return out.getvalue().to_pybytes()
+
+
+def feather(frame):
+    out = pa.BufferOutputStream()
+    pa.feather.write_feather(frame, out)
+    return out.getvalue().to_pybytes()
+
+
+def arrow(frame):
+    table, out = pa.Table.from_pandas(frame, preserve_index=False), pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, table.schema) as sink:
+        sink.write_table(table)
+    return out.getvalue().to_pybytes()
+
+
+def arff(frame):
+    head = "@relation r\n@attribute size numeric\n@attribute 'legs' integer\n"
+    head += "@attribute colour {red, green, 'blue'}\n@ATTRIBUTE y {cat,dog}\n% said\n@data\n"
+    return (head + frame.to_csv(index=False, header=False)).encode()
+
+
+WRITERS = {
+    "t.csv": csv,
+    "t.tsv": lambda f: csv(f, "\t"),
+    "semicolon.csv": lambda f: csv(f, ";"),
+    "bar.txt": lambda f: csv(f, "|"),
+    "t.jsonl": lambda f: f.to_json(orient="records", lines=True).encode(),
+    "array.json": lambda f: f.to_json(orient="records").encode(),
+    "t.arff": arff,
+    "t.parquet": parquet,
+    "t.feather": feather,
+    "t.arrow": arrow,
+    "nameless": csv,
+    "wrongly-named.csv": parquet,
+    "crlf.csv": lambda f: csv(f).replace(b"\n", b"\r\n"),
+    "mac.csv": lambda f: csv(f).replace(b"\n", b"\r"),
+    "mark.csv": lambda f: b"\xef\xbb\xbf" + csv(f),
+    "utf16.csv": lambda f: csv(f).decode().encode("utf-16"),
+    "quoted.csv": lambda f: f.to_csv(index=False, quoting=1).encode(),
+    "spaced.csv": lambda f: csv(f).replace(b",", b" , "),
+    "excel.csv": lambda f: b"sep=;\r\n" + csv(f, ";"),
+}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format_gives_the_same_table(name, packed, frame, tmp_path):
+    content = WRITERS[name](frame)
+    path = write(tmp_path / (name + ".gz" * packed), gzip.compress(content) if packed else content)
+    table = read(path, target="y")
+    assert table.labels.tolist() == frame["y"].tolist()
+    assert table.kinds == {"size": "continuous", "legs": "discrete", "colour": "nominal"}
+    assert table.frame["size"].tolist() == frame["size"].tolist()
+    assert table.frame["legs"].tolist() == frame["legs"].tolist()
+    assert table.frame["colour"].astype(str).tolist() == frame["colour"].tolist()
+    assert table.rows.tolist() == list(range(1, 61))
+    pieces = list(read_chunks(path, table.schema, rows=25))
+    assert [len(piece) for piece in pieces] == [25, 25, 10]
+    joined = pd.concat(pieces)
+    assert joined.index.tolist() == list(range(60))
+    assert "y" in joined  # what the schema does not know is kept
+    for column in ("size", "legs"):
+        assert joined[column].tolist() == frame[column].tolist()
+    assert joined["colour"].astype(str).tolist() == frame["colour"].tolist()
+
+
+def test_schema_survives_json(frame, tmp_path):
+    schema = read(write(tmp_path / "t.csv", csv(frame)), target="y").schema
+    assert Schema.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
+
+
+def test_a_table_trained_on_parquet_is_read_alike_from_csv(frame, tmp_path):
+    dated = frame.assign(day=pd.date_range("2024-01-01", periods=60), flag=frame["legs"] > 2)
+    table = read(write(tmp_path / "t.parquet", parquet(dated)), target="y")
+    piece = next(read_chunks(write(tmp_path / "t.csv", csv(dated)), table.schema))
+    assert piece["day"].tolist() == dated["day"].tolist()
+    assert piece["flag"].astype(bool).tolist() == dated["flag"].tolist()
+
+
+def test_svmlight(tmp_path):
+    path = write(tmp_path / "t.svm", "+1 1:0.5 3:2\n-1 2:1 # said\n+1 1:1\n")
+    table = read(path)
+    assert table.labels.tolist() == [1, -1, 1]
+    assert table.frame.to_numpy().tolist() == [[0.5, 0, 2], [0, 1, 0], [1, 0, 0]]
+    short = write(tmp_path / "later.svm", "0 1:1\n")
+    assert next(read_chunks(short, table.schema))[["x1", "x2", "x3"]].to_numpy().tolist() == [[1, 0, 0]]
+
+
+def test_a_wide_svmlight_file_stays_sparse(tmp_path):
+    table = read(write(tmp_path / "t.svm", "1 1:1\n0 5000:2\n" * 20))
+    assert isinstance(table.frame["x1"].dtype, pd.SparseDtype) and table.frame.shape == (40, 5000)
+
+
+def test_folders_are_labels(tmp_path):
+    for label, words in (("spam", "buy now"), ("ham", "see you")):
+        (tmp_path / label / "deep").mkdir(parents=True)
+        for i in range(3):
+            write(tmp_path / label / f"{i}.txt", f"{words} {i}")
+        (tmp_path / label / "deep" / "9.gz").write_bytes(gzip.compress(words.encode()))
+    write(tmp_path / "README", "not a document")
+    table = read(tmp_path)
+    assert table.target == "label" and sorted(set(table.labels)) == ["ham", "spam"] and len(table) == 8
+    assert any("README" in note for note in table.notes)
+
+
+def test_labels_and_texts_without_names(tmp_path):
+    lines = ['ham\tSo "quoted once', "spam\tBuy\u2028 now!", "ham\tsee you", "spam\tbuy, buy"] * 5
+    table = read(write(tmp_path / "sms.txt", "\n".join(lines) + "\n"))
+    assert table.target == "label" and len(table) == 20
+    assert table.frame["text"][0] == 'So "quoted once'
+
+
+def test_one_document(tmp_path):
+    table = read(
+        write(tmp_path / "mail.txt", "Dear all,\nplease find, as said,\nnothing.\n"), format="document"
+    )
+    assert len(table) == 1 and table.frame["text"][0].startswith("Dear all")
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_bundled_names(name):
+    table = read(name)
+    assert isinstance(table, Table) and table.labels is not None and len(set(table.labels.tolist())) > 1
+
+
+def test_a_frame_is_a_source(frame):
+    polars = pytest.importorskip("polars")
+    for given in (frame, polars.from_pandas(frame)):
+        assert read(given, target="y").kinds == {
+            "size": "continuous",
+            "legs": "discrete",
+            "colour": "nominal",
+        }
+
+
+def test_streamed_and_whole_reading_agree_on_missing_and_dates(tmp_path):
+    text = "d,v,w,y\n" + "".join(
+        f'{i % 28 + 1:02d}.03.2024,"{i},5",{["?", "u", "v"][i % 3]},{i % 2}\n' for i in range(50)
+    )
+    path = write(tmp_path / "t.csv", text)
+    table = read(path, target="y")
+    joined = pd.concat(read_chunks(path, table.schema, rows=7))
+    assert table.kinds["d"] == "date" and table.kinds["v"] == "continuous"
+    for name in table.frame:
+        pd.testing.assert_series_equal(table.frame[name], joined[name], check_dtype=False)
+
+
+def test_chunks_name_the_columns_that_are_missing(tmp_path):
+    schema = read(write(tmp_path / "a.csv", GOOD), target="y").schema
+    with pytest.raises(TableError, match="lacks 'x', and has 'X'"):
+        list(read_chunks(write(tmp_path / "b.csv", GOOD.replace("n,y,x", "n,y,X")), schema))
+
+
+def test_ragged_rows_and_a_bomb_are_refused_in_pieces(tmp_path):
+    schema = read(write(tmp_path / "a.csv", GOOD), target="y").schema
+    pieces = read_chunks(write(tmp_path / "b.csv", GOOD + "1,a\n"), schema, rows=10)
+    with pytest.raises(TableError, match=r"row does not fit.*Expected 3 columns, got 2"):
+        list(pieces)
+    packed = gzip.compress(GOOD.encode() + b"0,a,0\n" * (20 << 20), compresslevel=9)
+    with pytest.raises(TableError, match="unpack to more than"):
+        for _ in read_chunks(write(tmp_path / "c.csv.gz", packed), schema):
+            pass
+
+
+def test_chunks_name_the_cell_that_is_no_number(tmp_path):
+    schema = read(write(tmp_path / "a.csv", GOOD), target="y").schema
+    with pytest.raises(TableError, match="'x' holds 'much' in row 2"):
+        list(read_chunks(write(tmp_path / "b.csv", "n,y,x\n1,a,2\n2,b,much\n"), schema))
+
+
+# ------------------------------------------------------------------------------------------ fifty broken files
+
+
+def many(cells, header="n,y,x\n"):
+    """Thirty rows: number, class, and a cell of the list in turn."""
+    return header + "".join(f"{i * i},{'ab'[i % 2]},{cells[i % len(cells)]}\n" for i in range(30))
+
+
+def bomb():
+    return gzip.compress(b"a,b\n" + b"0,0\n" * (30 << 20), compresslevel=9)
+
+
+def zipped(content=b"a,b\n1,2\n"):
+    import io
+
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("t.csv", content)
+    return out.getvalue()
+
+
+SVM = "1 1:2\n0 2:3\n"
+ARFF = "@relation r\n@attribute x numeric\n@attribute y {a,b}\n@data\n"
+JSONL = '{"x": 1, "y": "a"}\n{"x": 2, "y": "b"}\n'
+
+# name: (content, what the one sentence must hold)
+REFUSED = {
+    "empty.csv": (b"", "empty"),
+    "blank.csv": (b"\n \n\n", "blank|no line"),
+    "only-names.csv": ("n,y,x\n", "no row"),
+    "ragged-short.csv": ("n,y,x\n1,a,2\n2,b\n3,a,1\n", r"line 3 has 2 cells .* 3"),
+    "ragged-long.csv": ("n,y,x\n1,a,2\n2,b,3,4\n", r"line 3 has 4 cells"),
+    "ragged-far.csv": (GOOD * 1 + ROWS * 2000 + "1,a\n" + ROWS, r"line 60032 has 2 cells"),
+    "comment-inside.csv": ("n,y,x\n1,a,2\n# said\n2,b,3\n", r"line 3 .*comment"),
+    "same-names.csv": ("n,y,n\n1,a,2\n2,b,3\n", "more than one column is called 'n'"),
+    "same-names-spaced.csv": ("n,y, n \n1,a,2\n2,b,3\n", "more than one column is called 'n'"),
+    "no-names.csv": ("5.1,a,2\n4.9,b,3\n", r"looks like data.*header=False"),
+    "no-names-words.csv": ("p,a,x\ne,b,x\np,a,w\ne,b,x\n", r"looks like data.*stands again"),
+    "open-quote.csv": ('n,y,x\n1,a,"2\n2,b,3\n', r"quotation mark .*never closed"),
+    "no-target.csv": ("n,Y ,x\n1,a,2\n2,b,3\n", "no column is called 'y'; did you mean 'Y'"),
+    "target-missing.csv": (many(["1"]).replace(",a,", ",,").replace(",b,", ",?,"), "every cell of the target"),
+    "one-class.csv": (many(["1", "2"]).replace(",b,", ",a,"), "one class"),
+    "target-continuous.csv": ("x,y\n" + "".join(f"{i},{i / 7}\n" for i in range(100)), "no classes"),
+    "target-dates.csv": ("x,y\n" + "".join(f"{i},2024-01-{i + 1:02d}\n" for i in range(28)), "dates"),
+    "only-target.csv": ("y\na\nb\na\n", "only column"),
+    "only-identifiers.csv": (many(["1"]).replace("n,y,x", "id,y,x"), "no column is left"),
+    "huge-number.csv": (many(["1.5", "2.5", "1e400"]), r"'x' holds '1e400' in row 3"),
+    "infinite.csv": (many(["1.5", "inf"]), "'x' holds 'inf' in row 2"),
+    "zero-bytes.csv": (b"n,y,x\n1,a,\x00\n", "line 2 holds a zero byte"),
+    "garbage.csv": (bytes(range(1, 256)) * 40, "neither text nor"),
+    "garbage-zeros.bin": (os.urandom(64) + bytes(range(256)), "zero byte|neither text"),
+    "image.csv": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "zero byte"),
+    "half-utf16.csv": (b"\xff\xfe" + "n,y\n1,a\n".encode("utf-16-le") + b"\x00\xd8x", "begins as utf-16"),
+    "truncated.csv.gz": (gzip.compress(GOOD.encode() * 50)[:-30], "gzip data end"),
+    "damaged.csv.gz": (gzip.compress(GOOD.encode())[:30] + b"\xff" * 200, "gzip data"),
+    "nothing.csv.gz": (gzip.compress(b""), "hold nothing"),
+    "twice.csv.gz": (gzip.compress(gzip.compress(GOOD.encode())), "more than once"),
+    "bomb.csv.gz": (bomb, "unpack to more than"),
+    "archive.zip": (zipped, "zip archive"),
+    "sheet.csv": (zipped, "zip archive or a spreadsheet"),
+    "pickle.csv": (b"\x80\x04\x95\x0f\x00\x00", "pickle"),
+    "letter.pdf": (b"%PDF-1.4 ...", "PDF"),
+    "truncated.parquet": (lambda: parquet(pd.DataFrame({"x": [1.0], "y": ["a"]}))[:-20], "damaged"),
+    "fake.parquet": (b"PAR1 nothing here", "damaged"),
+    "truncated.feather": (lambda: feather(pd.DataFrame({"x": [1.0], "y": ["a"]}))[:60], "damaged"),
+    "list.parquet": (lambda: parquet(pd.DataFrame({"x": [[1], [2]], "y": ["a", "b"]})), "'x' is list"),
+    "bad-line.jsonl": (JSONL + "{x: 1}\n", "line 3 is no JSON"),
+    "not-objects.jsonl": ("[1, 2]\n", "record 1 is no object"),
+    "nested.jsonl": (JSONL + '{"x": {"z": 1}, "y": "a"}\n', "line 3: 'x' holds an object"),
+    "deep.jsonl": ('{"x": ' + "[" * 200_000 + "\n", "line 1 is (nested too deeply|no JSON)"),
+    "huge.jsonl": ('{"x": 1e999, "y": "a"}\n{"x": 1, "y": "b"}\n', "beyond"),
+    "no-data.arff": ("@relation r\n@attribute x numeric\n", "no @data"),
+    "bad-attribute.arff": ("@relation r\n@attribute x\n@data\n1\n", "line 2 is no attribute"),
+    "bad-type.arff": ("@relation r\n@attribute x colour\n@data\n1\n", "has the type 'colour'"),
+    "ragged.arff": (ARFF + "1,a\n2\n", "line 6 has 1 cells"),
+    "unknown-level.arff": (ARFF + "1,a\n2,c\n", "row 2 .*'c' under 'y'"),
+    "words.arff": (ARFF + "1,a\nmuch,b\n", "'much' under 'x'"),
+    "bad.svm": (SVM + "1 2:x\n", "line 3 is not"),
+    "unordered.svm": (SVM + "1 3:1 2:1\n", "svmlight"),
+    "zeroth.svm": ("0.1 -1:2\n", "line 1 is not"),
+    "too-wide.svm": (SVM + "1 4000000000:1\n", "column 4,000,000,000"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_broken_file_is_refused_by_one_sentence(name, tmp_path):
+    content, said = REFUSED[name]
+    path = write(tmp_path / name, content() if callable(content) else content)
+    with pytest.raises(TableError, match=said) as error:
+        read(path, target=None if name.endswith(".svm") else "y")
+    message = str(error.value)
+    assert message.startswith(str(path)) and "\n" not in message and len(message) < len(str(path)) + 300
+    assert ";" in message  # what is wrong; the way out
+
+
+def empty_folder(path):
+    path.mkdir()
+
+
+def one_class_folder(path):
+    (path / "spam").mkdir(parents=True)
+    write(path / "spam" / "1.txt", "buy")
+    write(path / "spam" / "2.txt", "buy now")
+
+
+def folder_of_tables(path):
+    path.mkdir()
+    write(path / "a.csv", GOOD)
+
+
+def link_loop(path):
+    path.symlink_to(path)
+
+
+def broken_link(path):
+    path.symlink_to(path.parent / "nowhere")
+
+
+def garbage_folder(path):
+    (path / "spam").mkdir(parents=True)
+    write(path / "spam" / "1.txt", bytes(range(256)))
+
+
+def pipe(path):
+    os.mkfifo(path)
+
+
+def unreadable(path):
+    if os.geteuid() == 0:
+        pytest.skip("root reads everything")
+    write(path, GOOD).chmod(0)
+
+
+PLACES = {
+    empty_folder: "no document",
+    one_class_folder: "one class",
+    folder_of_tables: "name one of them: a.csv",
+    garbage_folder: "no document could be read",
+    link_loop: "cannot be read|no such file",
+    broken_link: "no such file",
+    pipe: "neither a file nor a folder",
+    unreadable: "not allowed",
+}
+
+
+@pytest.mark.parametrize("make", PLACES)
+def test_a_place_that_is_no_table_is_refused(make, tmp_path):
+    path = tmp_path / "it"
+    make(path)
+    with pytest.raises(TableError, match=PLACES[make]) as error:
+        read(path)
+    assert str(error.value).startswith(str(path)) and ";" in str(error.value)
+
+
+def test_a_socket_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # the name of a socket is short
+    with socket.socket(socket.AF_UNIX) as s:
+        s.bind("s")
+        with pytest.raises(TableError, match="neither a file nor a folder"):
+            read("s")
+
+
+def test_a_folder_that_links_to_itself_is_read_once(tmp_path):
+    for label in ("a", "b"):
+        (tmp_path / label).mkdir()
+        write(tmp_path / label / "1.txt", f"text of {label}")
+        (tmp_path / label / "loop").symlink_to(tmp_path)
+    assert len(read(tmp_path)) == 2
+
+
+# name: (content, what a note must hold, what must be true of the table)
+NOTED = {
+    "latin.csv": (many(["grün", "blau"]).encode("latin-1"), "Windows-1252", lambda t: t.frame["x"][0] == "grün"),
+    "utf16.csv": (many(["1", "2"]).encode("utf-16"), "UTF-16", lambda t: t.frame["x"].sum() == 45),
+    "unmarked.csv": (many(["1", "2"]).encode("utf-16-le"), "UTF-16", lambda t: t.frame["x"].sum() == 45),
+    "comments.csv": ("# made by\n# someone\n" + many(["1", "2"]), "comments", lambda t: len(t) == 30),
+    "trailing.csv": (many(["1,", "2,"], "n,y,x,\n"), "ends in a delimiter", lambda t: list(t.frame) == ["n", "x"]),
+    "trailing-rows.csv": (many(["1,", "2,"]), "ends in a delimiter", lambda t: t.frame["x"][1] == 2),
+    "unnamed.csv": (many(["1", "2"], ",y,x\n"), "without a name", lambda t: "column 1" in t.kinds),
+    "decimal.csv": (many(["1,5", "2,25"]).replace("x\n", "x\n").replace(",a,", ";a;").replace(",b,", ";b;")
+                    .replace("n,y,x", "n;y;x"), "decimal comma", lambda t: t.frame["x"][1] == 2.25),
+    "thousands.csv": (many(['"1,234"', '"1,234,567.5"']), "thousands", lambda t: t.frame["x"][1] == 1234567.5),
+    "currency.csv": (many(["$5", "$7.5"]), "sign", lambda t: t.frame["x"][1] == 7.5),
+    "percent.csv": (many(["5%", "7%"]), "sign", lambda t: t.frame["x"][1] == 7),
+    "dashes.csv": (many(["1.5", "-", "2.5", "none"]), "read as missing", lambda t: t.frame["x"].isna().sum() == 15),
+    "typo.csv": ("n,y,x\n" + "".join(f"{i * i},{'ab'[i % 2]},{i / 4 if i != 50 else '1O'}\n" for i in range(100)),
+                 "spell no number (first: '1O' in row 51", lambda t: t.kinds["x"] == "continuous"),
+    "mixed.csv": (many(["1", "two", "3"]), "", lambda t: t.kinds["x"] == "nominal"),
+    "impossible.csv": (many(["2024-02-28", "2024-02-30"]), "looks like dates", lambda t: t.kinds["x"] == "nominal"),
+    "codes.csv": (many(["01234", "98765"]), "code", lambda t: t.frame["x"][0] == "01234"),
+    "levels.csv": ("n,y,x\n" + "".join(f"{i * i},{'ab'[i % 2]},w{i // 2}\n" for i in range(20_000)),
+                   "10,000 levels", lambda t: t.kinds["x"] == "nominal"),
+    "all-missing.csv": (many(["", "NA"]), "every cell is the same: 'x'", lambda t: t.kinds["x"] == "constant"),
+    "target-gaps.csv": (many(["1", "2"]) + "5,,1\n", "1 rows without a label", lambda t: len(t) == 30),
+    "repeated.csv": ("n,y,x\n" + "1,a,2\n2,b,3\n" * 20, "38 rows repeat", lambda t: len(t) == 40),
+    "tabs.csv": (many(["1", "2"]).replace(",", "\t"), "", lambda t: t.frame["x"].sum() == 45),
+    "long.csv": (many(["w" * 100_000 + " end", "short words"]), "", lambda t: len(t.frame["x"][0]) == 100_004),
+    "breaks.csv": (many(['"two\nlines"', "one"]), "line breaks", lambda t: t.frame["x"][0] == "two\nlines"),
+    "not-packed.csv.gz": (many(["1", "2"]), "not packed", lambda t: len(t) == 30),
+    "namibia.csv": (many(["NA", "DE", "FR", "GB", "ES", "IT"]), "two letters",
+                    lambda t: t.frame["x"].isna().sum() == 0),
+    "ambiguous.csv": (many(["01/02/2024", "03/04/2024"]), "day before month",
+                      lambda t: t.frame["x"][0] == pd.Timestamp("2024-02-01")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NOTED)
+def test_an_odd_file_is_read_and_the_oddity_said(name, tmp_path):
+    content, said, holds = NOTED[name]
+    table = read(write(tmp_path / name, content), target="y")
+    assert set(table.labels) == {"a", "b"}
+    assert any(said in note for note in table.notes) or not said, table.notes
+    assert holds(table)
+
+
+def test_a_cell_padded_after_the_comma_may_be_quoted(tmp_path):
+    table = read(write(tmp_path / "t.csv", many([' "a, b"', ' "c"'])), target="y")
+    assert table.frame["x"][0] == "a, b"
+
+
+def test_options_decide(tmp_path):
+    path = write(tmp_path / "t.csv", ROWS)
+    assert list(read(path, header=False, target="c2").frame) == ["c1", "c3"]
+    path = write(tmp_path / "u.csv", many(["7", "8", "none"]))
+    assert read(path, target="y", kinds={"x": "nominal"}).frame["x"].nunique() == 3
+    assert read(path, target="y", missing=["8"], kinds={"x": "nominal"}).frame["x"].isna().sum() == 10
+    with pytest.raises(TableError, match="kinds names the column 'z'"):
+        read(path, target="y", kinds={"z": "nominal"})
+    with pytest.raises(TableError, match="a kind is one of"):
+        read(path, target="y", kinds={"x": "ordinal"})
+    with pytest.raises(TableError, match="format 'xls'"):
+        read(path, format="xls")
+
+
+def test_numbers_may_be_the_target_when_said(tmp_path):
+    path = write(tmp_path / "t.csv", "x,y\n" + "".join(f"{i * i},{i / 7}\n" for i in range(100)))
+    assert read(path, target="y", classes=False).labels[7] == 1.0
+
+
+def test_a_file_without_names_is_read_alike_in_pieces(tmp_path):
+    path = write(tmp_path / "t.csv", ROWS)
+    table = read(path, header=False, target="c2")
+    assert pd.concat(read_chunks(path, table.schema, rows=7))["c3"].tolist() == table.frame["c3"].tolist()
+
+
+@pytest.mark.parametrize(
+    "suffix", ["csv", "tsv", "jsonl", "arff", "svm", "parquet", "arrow", "txt", "csv.gz"]
+)
+def test_damaged_bytes_never_raise_anything_else(suffix, frame, tmp_path):
+    makers = {"csv": csv, "tsv": csv, "txt": csv, "parquet": parquet, "arrow": arrow, "arff": arff}
+    makers |= {
+        "jsonl": WRITERS["t.jsonl"],
+        "svm": lambda f: SVM.encode() * 9,
+        "csv.gz": lambda f: gzip.compress(csv(f)),
+    }
+    whole, rng = makers[suffix](frame), np.random.default_rng(7)
+    path = tmp_path / f"t.{suffix}"
+    schema = read(write(path, whole), target="label" if suffix == "svm" else "y").schema
+    for trial in range(60):
+        content = bytearray(whole)
+        for at in rng.integers(0, len(content), rng.integers(1, 6)):
+            content[at] = rng.choice([0, 10, 34, 44, 58, 123, 200, 255, rng.integers(256)])
+        path.write_bytes(bytes(content[: rng.integers(1, len(content) + 1)] if trial % 2 else content))
+        for target in (None, "y"):
+            with contextlib.suppress(TableError):
+                assert len(read(path, target=target)) > 0
+        with contextlib.suppress(TableError):
+            assert sum(map(len, read_chunks(path, schema, rows=7))) > 0
