@@ -65,10 +65,14 @@ _HOME = {
     "bias_variance_curve": "separatrix.judge.bias_variance_curve",
 }
 
+_ROOMS = ("show",)  # reached as attributes too: separatrix.show.DecisionRegionsDisplay
+
 __all__ = ["__version__", *_HOME]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"separatrix.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'separatrix' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)
@@ -77,4 +81,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *_ROOMS])

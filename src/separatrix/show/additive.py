@@ -1,0 +1,170 @@
+"""A model as a sum over columns:  s(x) = s₀ + Σ_j f_j(x_j),  s the log-odds, or the score under a link.
+
+    f_j(v) = s(usual cells with x_j = v) − s(usual cells)
+
+The terms of a linear rule are its weights'; of any other model each column is moved alone. That they add up is tested
+on the rows given. Notes [726] (naive Bayes and logistic regression as sums); row V4. Cost: O(np) of a linear rule,
+else p predictions of n rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from separatrix.core.numerics import FloatArray, expit
+from separatrix.models.calibration import Sigmoid
+from separatrix.show.reading import Table, codes_of, last_step, name_of
+
+TOLERANCE = 1e-8  # of the largest term, by which a sum over columns may miss the score
+
+
+def score_of(
+    model: Any, label: Any, against: Any, X: Any
+) -> tuple[Callable[[Any], FloatArray], Callable[..., Any], str]:
+    """(x → s, s → P, what P is) of a classifier or a binomial model."""
+    inner = last_step(model)
+    if hasattr(inner, "link_") and hasattr(inner, "family_"):
+        if inner.family_.name not in ("binomial", "bernoulli"):
+            raise TypeError(f"the nomogram reads a probability, and the family is {inner.family_.name}")
+        if label is not None or against is not None:
+            raise ValueError("label= and against= are a classifier's: a binomial model has one probability")
+        if inner is not model:
+            raise TypeError("give the binomial model itself, not a pipeline")
+        return lambda X: model.predict(X, kind="link"), inner.link_.inverse, "probability of success"
+    classes = getattr(model, "classes_", getattr(inner, "classes_", None))
+    if classes is None or not hasattr(model, "predict_proba"):
+        raise TypeError(
+            f"{name_of(model)} has no predict_proba: a nomogram needs probabilities"
+            + (' (calibrate="sigmoid")' if hasattr(inner, "calibrate") else "")
+        )
+    classes = np.asarray(classes)
+    labels = classes.tolist()
+    if len(classes) > 2 and (label is None or against is None):
+        raise ValueError(
+            f"{name_of(model)} has {len(classes)} classes and a nomogram compares two: name them with label= and "
+            f"against=, of {labels}"
+        )
+    k = 1 if label is None else int(codes_of(classes, [label], 1)[0])
+    r = 1 - k if against is None else int(codes_of(classes, [against], 1)[0])
+    if k == r:
+        raise ValueError(f"label and against are both {labels[k]!r}: name two classes")
+    answer = f"probability of {labels[k]}"
+    if len(classes) > 2:
+        answer += f",\nif it is {labels[k]} or {labels[r]}"
+    return _log_odds(model, inner, k, r, len(classes), X), expit, answer
+
+
+def _log_odds(model: Any, inner: Any, k: int, r: int, classes: int, X: Any) -> Callable[[Any], FloatArray]:
+    """x → log P(k|x)/P(r|x), from the model's own scores where it has them (no rounding of probabilities)."""
+    maps = getattr(inner, "calibration_", None)
+    if maps is not None and getattr(inner, "calibrate", None) is not None:
+        if classes > 2 or not isinstance(maps[0], Sigmoid):
+            raise TypeError(
+                f"{name_of(model)} is calibrated by {'steps' if classes == 2 else 'a machine a class'}, whose "
+                'log-odds is no sum over columns: use two classes and calibrate="sigmoid"'
+            )
+        sign = 1.0 if k == 1 else -1.0
+        return lambda X: sign * (maps[0].slope * np.asarray(model.decision_function(X)) + maps[0].offset)
+    if hasattr(model, "predict_joint_log_proba"):
+
+        def joint(X: Any) -> FloatArray:
+            found = np.asarray(model.predict_joint_log_proba(X))
+            return found[:, k] - found[:, r]
+
+        return joint
+
+    def odds(rows: Any) -> FloatArray:
+        with np.errstate(divide="ignore", invalid="ignore"):  # certain models are refused by name below
+            logs = np.asarray(model.predict_log_proba(rows))
+            return logs[:, k] - logs[:, r]
+
+    if not hasattr(model, "decision_function"):
+        return odds
+
+    def scores(rows: Any) -> FloatArray:
+        found = np.asarray(model.decision_function(rows))
+        return found[:, k] - found[:, r] if found.ndim == 2 else (found if k == 1 else -found)
+
+    # a decision function need not be the log-odds: it is taken where both agree, and probabilities keep their digits
+    exact, near = scores(X), odds(X)
+    told = np.isfinite(near) & (np.abs(exact) < 25)
+    if not told.any() or (np.abs(exact - near)[told] > 1e-6 * (1.0 + np.abs(exact[told]))).any():
+        return odds
+    return scores
+
+
+def additive_terms(
+    model: Any, table: Table, score: Callable[[Any], FloatArray], X: Any
+) -> tuple[Callable[[Any], FloatArray], float]:
+    """(X → f_j(x_ij) (n, p), s₀): each column moved alone from the usual cells; they must add up to the score."""
+    base = float(np.asarray(score(table.rows(1, {})), dtype=float)[0])
+    slopes = _slopes(model, table, score, base, X)
+    if slopes is not None:
+        at = np.array([float(v) for v in table.base])
+        return lambda rows: (_numbers(rows, table) - at) * slopes, base
+
+    def probe(rows: Any) -> FloatArray:
+        given = Table(rows, table.names)
+        if given.p != table.p:
+            raise ValueError(f"X has {given.p} columns, the model {table.p}")
+        out = np.empty((given.n, table.p))
+        for j in range(table.p):
+            with np.errstate(invalid="ignore"):
+                out[:, j] = np.asarray(score(table.rows(given.n, {j: given.columns[j]})), dtype=float) - base
+        return out
+
+    return probe, base
+
+
+def _slopes(
+    model: Any, table: Table, score: Callable[[Any], FloatArray], base: float, X: Any
+) -> FloatArray | None:
+    """Weights of a score that is w·x + b in the columns as they are; None where it is something else."""
+    inner = last_step(model)
+    if inner is not model or not hasattr(inner, "coef_") or not all(table.numeric):
+        return None
+    coef = np.atleast_2d(np.asarray(inner.coef_, dtype=float))
+    if coef.shape[1] != table.p or not np.isfinite(coef).all() or not np.isfinite(base):
+        return None
+    cells = table.numbers()
+    if np.isnan(cells).any():
+        return None
+    # the score's own differences say which rows of coef_, in which scale, it is made of
+    far = np.asarray(table.base, dtype=float)
+    seen = np.asarray(score(X), dtype=float) - base
+    heads = [coef[0], -coef[0]] if len(coef) == 1 else [a - b for a in coef for b in coef]
+    maps = getattr(inner, "calibration_", None)
+    if maps is not None and getattr(inner, "calibrate", None) is not None:
+        heads = [maps[0].slope * h for h in heads]
+    for w in heads:
+        size = float(np.abs((cells - far) * w).sum(axis=1).max()) + abs(base)
+        if np.abs((cells - far) @ w - seen).max() <= 1e-10 * max(size, 1e-300):
+            return np.asarray(w)
+    return None
+
+
+def _numbers(rows: Any, table: Table) -> FloatArray:
+    cells = Table(rows, table.names).numbers()
+    if cells.shape[1] != table.p:
+        raise ValueError(f"X has {cells.shape[1]} columns, the model {table.p}")
+    return cells
+
+
+def refuse_sum_that_misses(
+    model: Any, terms: FloatArray, base: float, seen: FloatArray, table: Table
+) -> None:
+    if not (np.isfinite(terms).all() and np.isfinite(base) and np.isfinite(seen).all()):
+        raise ValueError(
+            f"{name_of(model)} is certain of some rows (log-odds of ±∞): a ruler has no place for them; smooth or "
+            "penalise the fit"
+        )
+    size = np.abs(terms).sum(axis=1).max() + abs(base)
+    miss = np.abs(base + terms.sum(axis=1) - seen)
+    if miss.max() > TOLERANCE * max(float(size), 1e-300):
+        raise TypeError(
+            f"the log-odds of {name_of(model)} is no sum over columns (row {int(miss.argmax())} differs by "
+            f"{miss.max():.3g}): a nomogram is for additive models, such as logistic regression or naive Bayes"
+        )

@@ -1,0 +1,142 @@
+"""The plane a picture of many columns shows, and the way from it back to rows:  x = μ + s ∘ (B u),  u = Bᵀ(x − μ)/s.
+
+    pair    two columns as they are; the others are held at their median or most frequent cell
+    pca     B: first two principal directions of the standardised columns
+    lda     B: first two discriminant directions, made orthogonal; with two classes the second is the widest direction
+            across the first
+
+Notes [6867] 3.1.1 (discriminants); row V4. B is (p, 2) with BᵀB = I. Cost O(np² + p³).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from separatrix.core.numerics import FloatArray
+from separatrix.show.reading import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """Points (n, 2) of the rows, ``back`` from points (m, 2) to rows, labels of the axes, and what to say."""
+
+    points: FloatArray
+    back: Callable[[FloatArray], Any]
+    labels: tuple[str, str]
+    caption: str = ""
+    strip: bool = False
+    off: FloatArray | None = None  # distance of each row from the plane, in standard deviations
+
+
+def find_plane(table: Table, columns: Any, codes: np.ndarray | None) -> Plane:
+    """The plane asked for: None (one or two columns as they are, else "pca"), a pair, "pca" or "lda"."""
+    if columns is None:
+        columns = (0, 1) if table.p == 2 else (0,) if table.p == 1 else "pca"
+    if isinstance(columns, str):
+        if columns not in ("pca", "lda"):
+            raise ValueError(f'columns {columns!r} is unknown: give a pair of columns, "pca" or "lda"')
+        if table.p < 2:
+            raise ValueError(f'columns="{columns}" needs two columns or more, X has one: leave columns out')
+        return _projected(table, columns, codes)
+    chosen = [table.place(c) for c in ([columns] if np.isscalar(columns) else columns)]
+    if len(chosen) not in (1, 2) or len(set(chosen)) < len(chosen):
+        raise ValueError(f'columns must be a pair of different columns, "pca" or "lda", got {columns!r}')
+    cells = table.numbers(chosen)
+    caption = ""
+    if len(chosen) < table.p:
+        held = [f"{table.names[j]} = {_short(table.base[j])}" for j in range(table.p) if j not in chosen]
+        rest = f" and {len(held) - 4} more" if len(held) > 5 else ""
+        shown = held if not rest else held[:4]
+        caption = "Regions with the other columns held at their median or most frequent value: " + ", ".join(
+            shown
+        )
+        caption += f"{rest}; rows differ from it."
+    names = [table.names[j] for j in chosen]
+    if len(chosen) == 1:
+        return Plane(
+            np.column_stack([cells[:, 0], np.zeros(table.n)]),
+            lambda at: table.rows(len(at), {chosen[0]: at[:, 0]}),
+            (names[0], "class"),
+            caption,
+            strip=True,
+        )
+    return Plane(
+        cells,
+        lambda at: table.rows(len(at), {chosen[0]: at[:, 0], chosen[1]: at[:, 1]}),
+        (names[0], names[1]),
+        caption,
+    )
+
+
+def _projected(table: Table, kind: str, codes: np.ndarray | None) -> Plane:
+    cells = table.numbers()
+    if np.isnan(cells).any():
+        j = int(np.flatnonzero(np.isnan(cells).any(axis=0))[0])
+        raise ValueError(
+            f"column {table.names[j]!r} has missing cells, which no projection has a place for: fill them, or choose "
+            "a pair of columns"
+        )
+    mean, scale = cells.mean(axis=0), cells.std(axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    z = (cells - mean) / scale
+    if kind == "pca":
+        _, size, right = np.linalg.svd(z, full_matrices=False)
+        basis = right[:2].T
+        if basis.shape[1] < 2:
+            raise ValueError('columns="pca" needs two rows or more')
+        share = float((size[:2] ** 2).sum() / max((size**2).sum(), 1e-300))
+        labels = ("first principal component", "second principal component")
+        words = f"the first two principal components ({100 * share:.0f} % of the spread)"
+    else:
+        if codes is None:
+            raise ValueError('columns="lda" looks for directions between the classes: give y, or use "pca"')
+        basis = discriminant_directions(z, codes)
+        labels = ("first discriminant direction", "second discriminant direction")
+        if len(np.unique(codes)) == 2:
+            labels = ("discriminant direction", "widest direction across it")
+        words = "the discriminant directions"
+    basis = basis * np.where(basis[np.abs(basis).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
+    points = z @ basis
+    off = np.linalg.norm(z - points @ basis.T, axis=1)
+    caption = (
+        f"Regions are the model's on the plane of {words} of the standardised columns, through their mean; rows are "
+        "projected onto it, so one may lie on the other side."
+    )
+    return Plane(points, lambda at: table.with_cells(mean + scale * (at @ basis.T)), labels, caption, off=off)
+
+
+def discriminant_directions(z: FloatArray, codes: np.ndarray) -> FloatArray:
+    """B (p, 2), orthonormal: directions that part the class means most against the spread within classes.
+
+    >>> z = np.array([[0.0, 0.0], [0.0, 1.0], [3.0, 0.0], [3.0, 1.0]])
+    >>> np.abs(discriminant_directions(z, np.array([0, 0, 1, 1])))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    p = z.shape[1]
+    within, between = np.zeros((p, p)), np.zeros((p, p))
+    present = np.unique(codes)
+    for k in present:
+        rows = z[codes == k]
+        middle = rows.mean(axis=0)
+        within += (rows - middle).T @ (rows - middle)
+        between += len(rows) * np.outer(middle - z.mean(axis=0), middle - z.mean(axis=0))
+    within += 1e-9 * max(float(np.trace(within + between)), 1e-300) * np.eye(p)
+    _, vectors = scipy.linalg.eigh(between, within)
+    found = vectors[:, ::-1][:, : min(2, len(present) - 1)]
+    found = np.linalg.qr(found)[0]
+    if found.shape[1] < 2:
+        rest = z - z.mean(axis=0)
+        rest = rest - rest @ found @ found.T
+        across = np.linalg.svd(rest, full_matrices=False)[2][:1].T
+        found = np.linalg.qr(np.hstack([found, across]))[0]
+    return np.asarray(found)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,326 @@
+"""Decision regions: where each class wins, how surely, the boundary, the margins f = ±1 and the support vectors.
+
+    colour of a point = the class with the largest P(k | x),   its strength ∝ (max_k P(k | x) − 1/K) / (1 − 1/K)
+
+Notes [6867] 5.1–5.3, [6321]; row V4. Cost: ``steps``² predictions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from separatrix.core.numerics import FloatArray
+from separatrix.show.look import MARKERS, Display, Theme, head, limit_colours
+from separatrix.show.plane import Plane, find_plane
+from separatrix.show.reading import Table, check_classifier, codes_of, last_step, name_of
+
+HINGES = ("hinge", "squared_hinge")
+MACHINES = ("SVC", "NuSVC", "LinearSVC", "SubgradientSVC")
+FAINT, STRONG = 0.10, 0.52  # strength of colour where all classes are as likely, and where one is certain
+
+
+@dataclass(eq=False)
+class DecisionRegionsDisplay(Display):
+    """Regions of argmax_k P(k | x) with their certainty, boundary, margins and support vectors ([6867] 5.1; V4).
+
+    Made by :meth:`from_estimator`. For more than two columns the plane is a chosen pair (the others held at their
+    median or most frequent cell), or that of two principal or discriminant directions.
+
+    Attributes
+    ----------
+    xx, yy : (steps, steps) coordinates of the plane
+    share : (steps, steps, K) probabilities; 0 and 1 where the model has none
+    lead : (steps, steps, K) score of each class less its best rival's: zero on the boundary
+    score : (steps, steps) decision function of a two-class margin machine, else None
+    points, codes, support : the rows on the plane (n, 2), their classes (n,) or None, rows that are support vectors
+    boundary_, margins_, rings_ : the artists of the boundary, of f = ±1 and of the support vectors, after ``plot``
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import SVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> two = y > 0
+    >>> display = DecisionRegionsDisplay.from_estimator(
+    ...     SVC(kernel="linear").fit(X[two, 2:], y[two]),
+    ...     X[two, 2:],
+    ...     y[two],
+    ...     names=["length", "width"],
+    ...     steps=60,
+    ... )
+    >>> len(display.rings_.get_offsets()) == len(display.support)
+    True
+    >>> display.alt_text
+    'Decision regions of SVC for classes 1 and 2 over length and width, with 100 rows, the margins and 24 support
+    vectors.'
+    >>> display.close()
+    """
+
+    model: str
+    classes: np.ndarray
+    plane: Plane
+    box: tuple[float, float, float, float]
+    xx: FloatArray
+    yy: FloatArray
+    share: FloatArray
+    lead: FloatArray
+    score: FloatArray | None
+    points: FloatArray
+    codes: np.ndarray | None
+    support: np.ndarray
+    certain: bool
+    title: str | None = None
+    boundary_: list[Any] = field(default_factory=list, repr=False)
+    margins_: Any = None
+    rings_: Any = None
+
+    size = (6.4, 5.0)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        columns: Any = None,
+        names: Any = None,
+        steps: int = 200,
+        pad: float = 0.08,
+        posterior: bool = True,
+        margins: bool = True,
+        support: bool = True,
+        title: str | None = None,
+        ax: Any = None,
+        theme: str | None = None,
+    ) -> DecisionRegionsDisplay:
+        """Draw the regions of a fitted classifier, ours or scikit-learn's, around the rows X (n, p).
+
+        Parameters
+        ----------
+        y : (n,) labels; without them rows are drawn in one colour
+        columns : None (one or two columns as they are, else "pca"), a pair of names or indices, "pca", "lda"
+        names : (p,) names of the columns of an array
+        steps : points of the plane along each axis
+        pad : room around the rows, as a share of their range
+        posterior : colour by how probable the class is, where the model has ``predict_proba``
+        margins : draw f(x) = ±1 of two-class machines that maximise a margin
+        support : ring support vectors, where X are the rows the machine was fitted to
+        title, ax, theme : words above the picture; axes to draw on; "light" or "dark"
+        """
+        classes = check_classifier(model)
+        limit_colours(len(classes), "classes")
+        table = Table(X, names)
+        if not (isinstance(steps, (int, np.integer)) and steps >= 2):
+            raise ValueError(f"steps must be a whole number of at least 2, got {steps!r}")
+        codes = None if y is None else codes_of(classes, y, table.n)
+        plane = find_plane(table, columns, codes)
+        points = plane.points.copy()
+        if plane.strip:
+            points[:, 1] = (0.0 if codes is None else codes) + _jitter(table.n)
+        box = _box(points, pad, plane.strip, len(classes))
+        xx, yy = np.meshgrid(np.linspace(*box[:2], int(steps)), np.linspace(*box[2:], int(steps)))
+        rows = plane.back(np.column_stack([xx.ravel(), yy.ravel()]))
+        shape = (*xx.shape, len(classes))
+        certain = not (posterior and hasattr(model, "predict_proba"))
+        share, lead, score = _answers(model, rows, classes, certain)
+        machine = margins and score is not None and is_margin_machine(model)
+        return cls(
+            name_of(model), classes, plane, box, xx, yy, share.reshape(shape), lead.reshape(shape),
+            score.reshape(xx.shape) if machine and score is not None else None, points, codes,
+            support_rows(model, table.n) if support else np.zeros(0, dtype=np.intp), certain, title,
+        ).plot(ax, theme=theme)  # fmt: skip
+
+    @property
+    def alt_text(self) -> str:
+        axes = self.plane.labels[0] if self.plane.strip else " and ".join(self.plane.labels)
+        extra = [f"{len(self.points)} rows"]
+        if self.score is not None:
+            extra.append("the margins")
+        if len(self.support):
+            extra.append(f"{len(self.support)} support vectors")
+        listed = ", ".join(extra[:-1]) + (" and " if len(extra) > 1 else "") + extra[-1]
+        labels = [str(c) for c in self.classes.tolist()]
+        named = ", ".join(labels[:-1]) + f" and {labels[-1]}"
+        return f"Decision regions of {self.model} for classes {named} over {axes}, with {listed}."
+
+    def _draw(self, ax: Any, look: Theme) -> None:
+        self._colour(ax, look)
+        self._lines(ax, look)
+        self._rows(ax, look)
+        ax.set(xlim=self.box[:2], ylim=self.box[2:], xlabel=self.plane.labels[0], ylabel=self.plane.labels[1])
+        if self.plane.strip:
+            ax.set_yticks(range(len(self.classes)), [str(c) for c in self.classes.tolist()])
+        title = self.title or (
+            f"Where {self.model} decides for each class"
+            if self.certain
+            else f"Where {self.model} decides, and how surely"
+        )
+        head(ax, look, title, self.plane.caption, self._keys(look))
+
+    def _colour(self, ax: Any, look: Theme) -> None:
+        from matplotlib.colors import to_rgb
+
+        k = len(self.classes)
+        winner = self.lead.argmax(axis=2)
+        sure = np.clip((self.share.max(axis=2) - 1 / k) / (1 - 1 / k), 0.0, 1.0)
+        strength = 0.30 if self.certain else FAINT + (STRONG - FAINT) * sure
+        image = np.empty((*winner.shape, 4))
+        image[..., :3] = np.array([to_rgb(c) for c in look.colours[:k]])[winner]
+        image[..., 3] = strength
+        ax.imshow(
+            image, extent=self.box, origin="lower", aspect="auto", interpolation="nearest", zorder=0
+        )  # fmt: skip
+
+    def _lines(self, ax: Any, look: Theme) -> None:
+        self.boundary_ = []
+        k = len(self.classes)
+        for c in range(1 if k == 2 else 0, k):
+            lead = self.lead[..., c]
+            if (lead > 0).any() and (lead <= 0).any():
+                drawn = ax.contour(
+                    self.xx, self.yy, lead, levels=[0.0], colors=[look.ink], linewidths=1.7, zorder=2
+                )
+                self.boundary_.append(drawn)
+        self.margins_ = None
+        if self.score is not None and (self.score.min() < 1 and self.score.max() > -1):
+            self.margins_ = ax.contour(
+                self.xx, self.yy, self.score, levels=[-1.0, 1.0], colors=[look.ink], linewidths=1.2,
+                linestyles=[(0, (4, 3))], zorder=2,
+            )  # fmt: skip
+
+    def _rows(self, ax: Any, look: Theme) -> None:
+        crowd = 26 if len(self.points) <= 400 else 12 if len(self.points) <= 3000 else 5
+        if self.codes is None:
+            ax.scatter(
+                *self.points.T,
+                s=crowd,
+                c=look.muted,
+                marker="o",
+                edgecolors=look.ground,
+                linewidths=0.5,
+                zorder=3,
+            )
+        else:
+            for k in np.unique(self.codes):
+                ax.scatter(
+                    *self.points[self.codes == k].T, s=crowd, c=look.colours[k], marker=MARKERS[k],
+                    edgecolors=look.ground, linewidths=0.6, zorder=3,
+                )  # fmt: skip
+        self.rings_ = None
+        if len(self.support):
+            self.rings_ = ax.scatter(
+                *self.points[self.support].T, s=3.2 * crowd, facecolors="none", edgecolors=look.ink,
+                linewidths=1.1 if len(self.support) <= 150 else 0.6,
+                zorder=4,
+            )  # fmt: skip
+
+    def _keys(self, look: Theme) -> list[Any]:
+        from matplotlib.lines import Line2D
+
+        labels = [str(c) for c in self.classes.tolist()]
+        keys = [
+            Line2D(
+                [], [], linestyle="none", marker=MARKERS[k], color=look.colours[k], markersize=6, label=label
+            )
+            for k, label in enumerate(labels)
+        ]
+        if self.boundary_:
+            keys.append(Line2D([], [], color=look.ink, linewidth=1.7, label="boundary"))
+        if self.margins_ is not None:
+            keys.append(
+                Line2D([], [], color=look.ink, linewidth=1.2, linestyle=(0, (4, 3)), label="margins f = ±1")
+            )
+        if len(self.support):
+            keys.append(
+                Line2D(
+                    [], [], linestyle="none", marker="o", markerfacecolor="none", color=look.ink, markersize=9,
+                    label="support vectors",
+                )
+            )  # fmt: skip
+        return keys
+
+
+def is_margin_machine(model: Any) -> bool:
+    """Whether f(x) = ±1 means something: a machine that minimises hinges."""
+    inner = last_step(model)
+    loss = inner.get_params().get("loss") if hasattr(inner, "get_params") else None
+    kinds = {c.__name__ for c in type(inner).__mro__}
+    return bool(kinds & set(MACHINES)) or hasattr(inner, "support_") or loss in HINGES
+
+
+def support_rows(model: Any, n: int) -> np.ndarray:
+    """Places of the support vectors among the n rows of the fit; none where X are others, or there are no such."""
+    inner = last_step(model)
+    none = np.zeros(0, dtype=np.intp)
+    if hasattr(inner, "support_") and hasattr(inner, "support_vectors_"):
+        fitted = getattr(inner, "shape_fit_", (n,))[0]
+        return np.asarray(inner.support_, dtype=np.intp) if fitted == n else none
+    reports = getattr(inner, "reports_", None)
+    if not reports or not hasattr(reports[0], "alpha"):
+        return none
+    found: set[int] = set()
+    for report in reports:
+        rows = np.arange(len(report.alpha)) if report.rows is None else report.rows
+        if report.rows is None and len(report.alpha) != n:
+            return none
+        found |= set(rows[report.alpha > 1e-8 * max(float(report.alpha.max()), 1e-300)].tolist())
+    kept = np.array(sorted(found), dtype=np.intp)
+    return kept if len(kept) and kept[-1] < n else none
+
+
+def _answers(
+    model: Any, rows: Any, classes: np.ndarray, certain: bool
+) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+    """(probabilities (m, K), leads (m, K), two-class decision function (m,) or None) of what ``predict`` says."""
+    k = len(classes)
+    said = codes_of(classes, np.asarray(model.predict(rows)), len(rows))
+    hard = np.eye(k)[said]
+    score = None
+    scores = np.asarray(model.decision_function(rows)) if hasattr(model, "decision_function") else None
+    if scores is not None and scores.ndim == 1 and k == 2:
+        score = scores
+        scores = np.column_stack([-scores, scores])
+    share = hard if certain else np.asarray(model.predict_proba(rows))
+    with np.errstate(divide="ignore"):
+        logs = None if certain else np.log(np.maximum(share, 1e-300))
+    for found in (scores, logs):
+        if found is None or found.shape != (len(said), k) or not np.isfinite(found).all():
+            continue
+        lead = leads(found)
+        # a tie may go either way; any other contradiction with predict rules the scores out
+        far = np.abs(lead).max(axis=1) > 1e-9 * np.abs(found).max()
+        if (lead.argmax(axis=1)[far] == said[far]).all():
+            return share, lead, score
+    return share, leads(hard), score
+
+
+def leads(scores: FloatArray) -> FloatArray:
+    """Each class's score less the best of the others': (m, K).
+
+    >>> leads(np.array([[1.0, 4.0, 2.0]]))
+    array([[-3.,  2., -2.]])
+    """
+    order = np.sort(scores, axis=1)
+    best, second = order[:, -1:], order[:, -2:-1]
+    return np.where(scores == best, scores - second, scores - best)
+
+
+def _box(points: FloatArray, pad: float, strip: bool, k: int) -> tuple[float, float, float, float]:
+    known = points[np.isfinite(points).all(axis=1)]
+    if not len(known):
+        raise ValueError("no row has numbers in both columns drawn: choose others, or fill missing cells")
+    low, high = known.min(axis=0), known.max(axis=0)
+    room = pad * np.where(high > low, high - low, np.maximum(np.abs(high), 1.0))
+    low, high = low - room, high + room
+    if strip:
+        low[1], high[1] = -0.6, k - 0.4
+    return float(low[0]), float(high[0]), float(low[1]), float(high[1])
+
+
+def _jitter(n: int) -> FloatArray:
+    """Offsets in (−0.3, 0.3) that spread points evenly, the same every time."""
+    return 0.6 * ((np.arange(n) * 0.6180339887498949) % 1.0) - 0.3
