@@ -63,6 +63,8 @@ _HOME = {
     "to_onnx": "separatrix.files.onnx",
     "bias_variance": "separatrix.judge.bias_variance",
     "bias_variance_curve": "separatrix.judge.bias_variance_curve",
+    "compare": "separatrix.judge.compare",
+    "learning_curve": "separatrix.judge.learning_curve",
 }
 
 _ROOMS = ("show",)  # reached as attributes too: separatrix.show.DecisionRegionsDisplay

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_digits
+from sklearn.preprocessing import StandardScaler
 
 from separatrix import ConvergenceWarning, LogisticRegression, verify
 from tests.models.reference import (
@@ -296,3 +298,11 @@ def test_two_rows_are_enough():
     w, b = model.coef_[0, 0], model.intercept_[0]
     assert b == pytest.approx(-w / 2, abs=1e-9)
     assert w == pytest.approx(1 / (1 + np.exp(w / 2)), abs=1e-8)
+
+
+def test_lbfgs_on_few_rows_with_constant_columns():
+    X, y = load_digits(return_X_y=True)
+    X, y = StandardScaler().fit_transform(X[:100]), y[:100]
+    slow, newton = (LogisticRegression(solver=s, tol=1e-10).fit(X, y) for s in ("lbfgs", "newton"))
+    assert slow.verdict_.status == "optimal"
+    assert slow.predict_proba(X) == pytest.approx(newton.predict_proba(X), abs=1e-4)

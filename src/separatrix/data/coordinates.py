@@ -119,7 +119,10 @@ class Coordinates:
         """R⁻ᵀ with RᵀR = Bᵀ scale² B, by QR: the basis may be badly conditioned."""
         assert self.basis is not None
         r = np.linalg.qr(self.scale[:, None] * self.basis, mode="r")
-        return np.linalg.inv(r).T
+        size = np.abs(np.diag(r))
+        if size.min(initial=np.inf) > len(r) * np.finfo(float).eps * size.max(initial=0.0):
+            return np.linalg.inv(r).T
+        return np.linalg.pinv(r).T  # constant columns have no scale, and no part in the penalty
 
     def inner(self, w: FloatArray) -> FloatArray:
         """t of given weights w (least squares when B is not square: the part that can be expressed)."""

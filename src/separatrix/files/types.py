@@ -59,6 +59,8 @@ _OWN = {
     "solve.outcome": "Path",
     "solve.perceptron": "MistakeBound",
     "solve.separator": "Contradiction Margin",
+    "tables.columns": "Dates Levels Numbers Sparse Words",
+    "tables.encode": "TableEncoder",
     "tables.text": "TextFeatures",
     "verdict.separability": "Separability",
     "verdict.verdict": "Verdict",

@@ -1,0 +1,330 @@
+"""The commands and their options; the work is in a file a command (row O4)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from separatrix.app.say import Say
+
+CODES = "Exit codes: 0 done, 1 the data or the model cannot be used, 2 not understood, 130 interrupted."
+app = typer.Typer(
+    name="separatrix",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog=CODES,
+    help=(
+        "From a file to a classifier you can trust.\n\n"
+        "Begin with:  separatrix compare DATA --target COLUMN\n\n"
+        "DATA is a CSV, TSV, Parquet, Arrow, JSON lines, ARFF or svmlight file (gzip too), a folder of texts with a "
+        "folder for each class, or a bundled name: iris, wine, breast-cancer, digits, enjoy-sport."
+    ),
+)
+
+Data = Annotated[str, typer.Argument(metavar="DATA", help="A file, a folder of texts, or a bundled name.")]
+ModelFileArgument = Annotated[
+    str, typer.Argument(metavar="MODELFILE", help="A file written by compare or fit.")
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="COLUMN",
+        help="The column to predict. Default: class, target, label, y or the last.",
+    ),
+]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kinds",
+        metavar="COLUMN=KIND,…",
+        help="What columns are where rules err: continuous, discrete, nominal, date, text, identifier, constant.",
+    ),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether the first line holds names.", show_default=False),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option("--delimiter", metavar="CHARACTER", help="Between cells; 'tab' for a tab. Default: found."),
+]
+Seed = Annotated[
+    int, typer.Option("--seed", help="Of folds and models; the same seed gives the same numbers.")
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+
+
+def _mark(delimiter: str | None) -> str | None:
+    return "\t" if delimiter in ("tab", "\\t") else delimiter
+
+
+def _help(purpose: str, first: str, second: str, more: str = "") -> str:
+    """A command's help: its purpose, two examples, exit codes."""
+    about = f"\n\n{more}" if more else ""
+    return f"{purpose}{about}\n\n\b\nExamples:\n  separatrix {first}\n  separatrix {second}\n\n{CODES}"
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"separatrix {version('separatrix')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Nothing of its own: the commands do the work."""
+
+
+@app.command(
+    "compare",
+    help=_help(
+        "Try every suitable model on a table and keep the best.",
+        "compare iris",
+        "compare loans.csv --target default --budget 300 --out loans",
+        "Says first what is odd about the table, then judges the models by repeated cross-validation within a budget "
+        "of seconds, ranks them with intervals, says which differences are real, and fits the winner to all rows. "
+        "Writes model.sepx, report.html, table.csv and comparison.json. Ctrl-C keeps what is finished.",
+    ),
+)
+def _compare(
+    data: Data,
+    target: Target = None,
+    budget: Annotated[
+        float,
+        typer.Option("--budget", "-b", metavar="SECONDS", help="About how long it may take; 0 for no limit."),
+    ] = 60.0,
+    models: Annotated[
+        str | None, typer.Option("--models", "-m", metavar="A,B", help="Only these. Default: all that suit.")
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option("--metric", help="What ranks: log_loss (default), accuracy, auc, brier, cost."),
+    ] = None,
+    cost: Annotated[
+        str | None,
+        typer.Option(
+            "--cost",
+            metavar="FILE|JSON",
+            help="A matrix, a row for each true class, or {true class: {answer: cost}}; ranks by cost.",
+        ),
+    ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option("--test", metavar="FILE", help="Rows kept apart, on which models are judged too."),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Where files go. Default: out/NAME of the data."),
+    ] = None,
+    kinds: Kinds = None,
+    header: Header = None,
+    delimiter: Delimiter = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    from separatrix.app.commands.compare import run
+
+    return run(
+        data, target, budget, models, metric, cost, test, out, kinds or [], header, _mark(delimiter), seed,
+        Say(quiet, as_json),
+    )  # fmt: skip
+
+
+@app.command(
+    "fit",
+    help=_help(
+        "Fit one model to all rows, print its verdict and save it.",
+        "fit logistic iris",
+        "fit svc spam.csv --target class --set C=10 --set gamma=0.1 --out spam.sepx",
+        "MODEL is logistic, bayesian-logistic, least-squares, lda, qda, naive-bayes, multinomial-nb, bernoulli-nb, "
+        "perceptron, kernel-perceptron, linear-svc, svc, stump, decision-tree, adaboost, bagged-trees or "
+        "extra-trees. Nothing is tuned: what is not set by --set is the model's default.",
+    ),
+)
+def _fit(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="The model's name.")],
+    data: Data,
+    target: Target = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", "-s", metavar="NAME=VALUE", help="A setting; may be repeated."),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="The model file. Default: out/NAME of the data/MODEL.sepx."
+        ),
+    ] = None,
+    kinds: Kinds = None,
+    header: Header = None,
+    delimiter: Delimiter = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    from separatrix.app.commands.fit import run
+
+    return run(
+        model,
+        data,
+        target,
+        setting or [],
+        out,
+        kinds or [],
+        header,
+        _mark(delimiter),
+        seed,
+        Say(quiet, as_json),
+    )
+
+
+@app.command(
+    "predict",
+    help=_help(
+        "Add a model's answers to a table, row by row.",
+        "predict out/iris/model.sepx flowers.csv > answers.csv",
+        "predict spam.sepx mail.jsonl --proba --out answers.jsonl",
+        "Rows stay in order and columns as they are written; a column 'predicted' comes last, and with --proba a "
+        "column for each class. CSV gives CSV, JSON lines give JSON lines. Files larger than memory are read "
+        "piece by piece.",
+    ),
+)
+def _predict(
+    model: ModelFileArgument,
+    data: Data,
+    proba: Annotated[
+        bool, typer.Option("--proba", "-p", help="Also the probability of every class.")
+    ] = False,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help=".csv, .tsv or .jsonl, or these with .gz. Default: printed."
+        ),
+    ] = None,
+    rows: Annotated[
+        int | None,
+        typer.Option("--rows", min=1, metavar="N", help="Rows read at once. Default: by the width."),
+    ] = None,
+    delimiter: Delimiter = None,
+    quiet: Quiet = False,
+) -> int:
+    from separatrix.app.commands.predict import run
+
+    return run(model, data, proba, out, rows, _mark(delimiter), Say(quiet))
+
+
+@app.command(
+    "report",
+    help=_help(
+        "Judge a model on rows whose answers are known.",
+        "report out/iris/model.sepx iris",
+        "report spam.sepx newer.csv --target class --out spam.html",
+        "Prints scores with intervals, the table of mistakes and the verdict of its fit, and writes an HTML page.",
+    ),
+)
+def _report(
+    model: ModelFileArgument,
+    data: Data,
+    target: Target = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="The page. Default: report-NAME.html beside the model."
+        ),
+    ] = None,
+    delimiter: Delimiter = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    from separatrix.app.commands.report import run
+
+    return run(model, data, target, out, _mark(delimiter), seed, Say(quiet, as_json))
+
+
+@app.command(
+    "explain",
+    help=_help(
+        "Why a row gets its answer: what each column adds to the log-odds.",
+        "explain out/iris/logistic.sepx iris --row 51",
+        "explain spam.sepx mail.csv --row 3 --class spam --top 20",
+        "Exact for models whose log-odds is a sum over columns (logistic regression, naive Bayes, linear "
+        "discriminants, calibrated linear machines of two classes); the parts add up to the log-odds of the "
+        "probabilities. Of other models it is said that there is no such sum.",
+    ),
+)
+def _explain(
+    model: ModelFileArgument,
+    data: Data,
+    row: Annotated[
+        int, typer.Option("--row", "-r", metavar="N", help="The row, from 1, without the line of names.")
+    ],
+    label: Annotated[
+        str | None,
+        typer.Option("--class", metavar="CLASS", help="The class asked about. Default: the answer."),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option("--against", metavar="CLASS", help="Compared with. Default: the next likely."),
+    ] = None,
+    top: Annotated[int, typer.Option("--top", min=1, metavar="N", help="Parts shown.")] = 15,
+    delimiter: Delimiter = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    from separatrix.app.commands.explain import run
+
+    return run(model, data, row, label, against, top, _mark(delimiter), Say(quiet, as_json))
+
+
+@app.command(
+    "separability",
+    help=_help(
+        "Can a hyperplane separate the classes, and which columns do it?",
+        "separability iris",
+        "separability voting.csv --target Class --json",
+        "Complete, up to ties, or not at all, with a proof that is checked. Where classes are separated, logistic "
+        "regression without a penalty has no answer.",
+    ),
+)
+def _separability(
+    data: Data,
+    target: Target = None,
+    kinds: Kinds = None,
+    header: Header = None,
+    delimiter: Delimiter = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    from separatrix.app.commands.separability import run
+
+    return run(data, target, kinds or [], header, _mark(delimiter), Say(quiet, as_json))
+
+
+@app.command(
+    "bench",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h"]},
+    help=_help(
+        "Race separatrix against other libraries, in a clone of the project.",
+        "bench --list",
+        "bench N1 --repeat 5",
+        "Everything after bench goes to python -m benchmarks; bench --help is its help.",
+    ),
+)
+def _bench(context: typer.Context) -> int:
+    from separatrix.app.commands.bench import run
+
+    return run(list(context.args))

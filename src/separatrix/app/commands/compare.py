@@ -1,0 +1,367 @@
+"""``separatrix compare``: alerts, forecast, models side by side, the ranking, the winner in a file (row O4, V1)."""
+
+from __future__ import annotations
+
+import math
+import os
+import shlex
+import time
+from pathlib import Path
+from typing import Any
+
+from separatrix.app.errors import INTERRUPTED, OK, UNUSABLE, AppError, UsageError, tell, unknown
+from separatrix.app.given import cost_of, listed, metric_named, table_of
+from separatrix.app.kept import SUFFIX, Kept, keep
+from separatrix.app.outputs import folder, write_text
+from separatrix.app.pages import page_of
+from separatrix.app.say import STYLES, Say, dumped
+from separatrix.files.archive import ModelFileError
+from separatrix.judge.candidates import CANDIDATES
+from separatrix.judge.compare import RANKED_BY, compare
+from separatrix.judge.comparison import Comparison
+from separatrix.judge.schedule import Progress
+from separatrix.judge.scores import METRICS
+from separatrix.tables.chunks import read_chunks
+from separatrix.tables.table import Table
+
+SUMS = ("logistic", "naive_bayes", "multinomial_nb", "lda", "linear_svc")  # of which a row can be explained
+PAUSE = 2.0  # seconds between two lines of progress, at least
+
+
+def run(
+    data: str,
+    target: str | None,
+    budget: float,
+    models: str | None,
+    metric: str | None,
+    cost: str | None,
+    test: str | None,
+    out: str | None,
+    kinds: list[str],
+    header: bool | None,
+    delimiter: str | None,
+    seed: int,
+    say: Say,
+) -> int:
+    ranked_by = metric_named(metric, cost, RANKED_BY)
+    wanted = listed(models)
+    for name in wanted or []:
+        if name not in CANDIDATES:
+            raise UsageError(unknown("model", name, list(CANDIDATES)))
+    if wanted == []:
+        raise UsageError(f"--models names none; there are {', '.join(CANDIDATES)}")
+    if not (budget >= 0 and math.isfinite(budget)):
+        raise UsageError(f"--budget {budget:g} is no number of seconds; give one above 0, or 0 for no limit")
+    table = table_of(data, target, kinds, say, header=header, delimiter=delimiter)
+    assert table.labels is not None
+    matrix = cost_of(cost, sorted(set(table.labels.tolist())))
+    kept_apart = None if test is None else _test_rows(test, table, delimiter)
+    if kept_apart is not None:
+        say.note(f"{test}: {len(kept_apart[1]):,} rows kept apart")
+    place = folder(Path(out) if out else Path("out", stem(data)))
+    with _Watch(say, ranked_by) as watch:
+        found = compare(
+            table,
+            models=wanted,
+            metric=ranked_by,
+            cost=matrix,
+            budget=budget or None,
+            test=kept_apart,
+            random_state=seed,
+            on_progress=watch,
+        )
+    kept = _keep(found, table, place, data)
+    _answer(found, say)
+    _files(
+        found,
+        table,
+        place,
+        kept,
+        kept_apart,
+        _command(data, table, budget, models, metric, cost, test, seed),
+        seed,
+        say,
+    )
+    if found.interrupted:
+        tell("interrupted: what was finished is written, the winner was not fitted to all rows")
+        return INTERRUPTED
+    return OK if isinstance(kept, Path) else UNUSABLE
+
+
+def stem(data: str) -> str:
+    """A name for the outputs of a data set.
+
+    >>> stem("/data/mail.csv.gz"), stem("iris"), stem("letters/")
+    ('mail', 'iris', 'letters')
+    """
+    name = Path(data).name or "data"
+    return name.split(".")[0] or name.lstrip(".").split(".")[0]
+
+
+def _test_rows(test: str, table: Table, delimiter: str | None) -> tuple[Any, Any]:
+    """The rows kept apart, read as those of training, and their labels."""
+    import numpy as np
+    import pandas as pd
+
+    assert table.target is not None
+    pieces = list(read_chunks(test, table.schema, delimiter=delimiter))
+    frame = pd.concat(pieces, ignore_index=True)
+    if table.target not in frame.columns:
+        raise AppError(
+            f"{test}: there is no column {table.target!r} with the right answers; give rows that have it"
+        )
+    like = Kept("", _Classes(np.unique(table.labels)), None, table.schema)  # type: ignore[arg-type]
+    labels, known = like.as_classes(test, frame[table.target])
+    return frame.loc[known, list(table.frame.columns)].reset_index(drop=True), labels
+
+
+class _Classes:
+    def __init__(self, classes: Any):
+        self.classes_ = classes
+
+
+# ---- while it runs ----
+
+
+class _Watch:
+    """Told of each step: a moving table on a terminal, a line now and then elsewhere."""
+
+    def __init__(self, say: Say, metric: str):
+        self.say, self.metric = say, METRICS[metric]
+        self.cut: dict[str, str] = {}
+        self.last: Progress | None = None
+        self.told_at = 0.0
+        self.spoken, self.spoken_at = 0, 0.0
+        self.live: Any = None
+
+    def __enter__(self) -> _Watch:
+        return self
+
+    def __exit__(self, *problem: Any) -> None:
+        if self.live is not None:
+            self.live.stop()
+
+    def __call__(self, step: Progress) -> None:
+        if step.kind == "alerts":
+            self._alerts(step.data or ())
+        elif step.kind == "forecast":
+            limit = f"; the budget is {step.budget:g} s" if step.budget else ""
+            self.say.note(f"forecast: {step.message}{limit}", "bold")
+            self._start()
+        elif step.kind == "cut":
+            self.cut[str(step.model)] = step.message
+            if self.live is None:
+                self.say.note(f"  {step.message}")
+        elif step.kind == "fold":
+            self._fold(step)
+        if step.kind in ("refit", "done"):
+            if self.live is not None:
+                self.live.stop()
+                self.live = None
+            if step.kind == "refit":
+                self.say.note(f"{step.message}")
+        self.last, self.told_at = step, time.perf_counter()
+
+    def _alerts(self, alerts: Any) -> None:
+        if not alerts:
+            self.say.note("alerts: none, nothing odd about the table", "bold")
+            return
+        self.say.note(f"alerts: {len(alerts)} to know before trusting a score", "bold")
+        for alert in alerts[:12]:
+            self.say.alert(alert.severity, alert.sentence)
+        if len(alerts) > 12:
+            self.say.note(f"  … and {len(alerts) - 12} more, in comparison.json")
+
+    def _start(self) -> None:
+        if self.say.live:
+            from rich.live import Live
+
+            self.live = Live(
+                console=self.say.aside, refresh_per_second=4, transient=True, get_renderable=self._table
+            )
+            self.live.start()
+
+    def _fold(self, step: Progress) -> None:
+        tenth = 10 * step.done // max(step.total, 1)
+        if self.live is None and tenth > self.spoken and step.seconds > self.spoken_at + PAUSE:
+            self.spoken, self.spoken_at = tenth, step.seconds
+            name, score = self._leader(step)
+            self.say.note(
+                f"  {10 * tenth:3d} %  {step.seconds:5.1f} s  best so far {name}, {self.metric.title} {score:.4g}"
+            )
+
+    def _leader(self, step: Progress) -> tuple[str, float]:
+        sign = -1.0 if self.metric.higher else 1.0
+        name = min(step.standing, key=lambda m: sign * step.standing[m][1])
+        return name, step.standing[name][1]
+
+    def _table(self) -> Any:
+        """How far each model is, and the seconds up to now."""
+        from rich.table import Table as Grid
+
+        step = self.last
+        if step is None:
+            return ""
+        seconds = step.seconds + time.perf_counter() - self.told_at
+        limit = f" of {step.budget:g} s" if step.budget else ""
+        title = f"{step.done} of {step.total} fits, {seconds:.0f} s{limit}"
+        grid = Grid(title=title, title_style="bold", box=None, pad_edge=False)
+        for name, side in (("model", "left"), ("folds", "right"), (self.metric.title, "right"), ("", "left")):
+            grid.add_column(name, justify=side)  # type: ignore[arg-type]
+        sign = -1.0 if self.metric.higher else 1.0
+        for name in sorted(step.standing, key=lambda m: sign * step.standing[m][1]):
+            folds, score = step.standing[name]
+            style = STYLES["note"] if name in self.cut else ""
+            grid.add_row(name, str(folds), f"{score:.4f}", "cut" if name in self.cut else "", style=style)
+        for name in self.cut:
+            if name not in step.standing:
+                grid.add_row(name, "", "", "cut", style=STYLES["note"])
+        return grid
+
+
+# ---- afterwards ----
+
+
+def as_data(found: Comparison, table: Table, seed: int) -> dict[str, Any]:
+    """Everything the comparison found but the rows, as plain values."""
+    real = {d.model: d.real for d in found.differences}
+    metrics = [m for m in (*METRICS, "seconds") if m != "cost" or found.cost is not None]
+
+    def scores(held: Any) -> dict[str, Any]:
+        return {m: held[m]._asdict() for m in metrics if m in held}
+
+    return {
+        "source": table.source,
+        "target": table.target,
+        "rows": len(table),
+        "columns": dict(table.kinds),
+        "classes": [str(c) for c in found.classes.tolist()],
+        "notes": list(table.notes),
+        "alerts": [
+            {"kind": a.kind, "severity": a.severity, "column": a.column, "sentence": a.sentence}
+            for a in found.alerts
+        ],
+        "metric": found.metric,
+        "best": found.best,
+        "equals": list(found.equals),
+        "ranking": [
+            {
+                "model": m,
+                "title": found.titles[m],
+                "worse": real.get(m, False),
+                "scores": scores(found.scores[m]),
+            }
+            for m in found.ranking
+        ],
+        "differences": [{k: getattr(d, k) for k in d.__dataclass_fields__} for d in found.differences],
+        "verdict": found.verdict,
+        "test": {m: scores(held) for m, held in found.tested.items()},
+        "not_ranked": dict(found.cut),
+        "forecast_seconds": dict(found.forecast),
+        "folds": len(found.used),
+        "level": found.level,
+        "seconds": found.seconds,
+        "budget": found.budget,
+        "seed": seed,
+        "interrupted": found.interrupted,
+        "warnings": [
+            {"kind": kind.__name__, "text": text, "times": times} for kind, text, times in found.warned
+        ],
+    }
+
+
+def _keep(found: Comparison, table: Table, place: Path, data: str) -> Path | str:
+    """The winner's file, or why there is none."""
+    if found.interrupted:
+        return "interrupted"
+    path = place / f"model{SUFFIX}"
+    accuracy = found.scores[found.best]["accuracy"]
+    told = (
+        f"{found.best}, best of {len(found.ranking)} by {METRICS[found.metric].title} on {stem(data)}; accuracy "
+        f"{accuracy.mean:.4g} in cross-validation; target {table.target}"
+    )
+    try:
+        keep(found.best_model, table, path, told)
+    except ModelFileError as error:
+        tell(f"{path}: the winner was not saved: {error}; the table is written")
+        return str(error)
+    return path
+
+
+def _answer(found: Comparison, say: Say) -> None:
+    say.result("")
+    say.result(str(found.table()))
+    say.result("")
+    encoder = getattr(found.best_model, "named_steps", {}).get("columns") if not found.interrupted else None
+    if encoder is not None and hasattr(encoder, "describe"):
+        say.note(f"what {found.best} sees", "bold")
+        say.notes(encoder.describe(), most=7)
+
+
+def _files(
+    found: Comparison,
+    table: Table,
+    place: Path,
+    kept: Path | str,
+    kept_apart: Any,
+    command: str,
+    seed: int,
+    say: Say,
+) -> None:
+    """The files of an answer, each whole or not there, and what to do with them."""
+    frame = found.to_frame("table")
+    frame.index.name = "model"
+    write_text(place / "table.csv", frame.to_csv())
+    written = {"table": place / "table.csv"}
+    if isinstance(kept, Path):
+        written["model"] = kept
+    made = as_data(found, table, seed)
+    made["command"] = command
+    write_text(place / "comparison.json", dumped(made) + "\n")
+    written["comparison"] = place / "comparison.json"
+    if not found.interrupted:
+        rows, answers = kept_apart or (None, None)
+        say.note("drawing the report")
+        page = page_of(
+            say,
+            found,
+            X=table.frame,
+            y=table.labels,
+            X_test=rows,
+            y_test=answers,
+            source=table.source,
+            command=command,
+        )
+        if page is not None:
+            write_text(place / "report.html", page)
+            written["report"] = place / "report.html"
+    made["files"] = {what: str(path) for what, path in written.items()}
+    write_text(place / "comparison.json", dumped(made) + "\n")
+    say.data(made)
+    say.note("written", "bold")
+    for path in written.values():
+        say.note(f"  {path}", "")
+    if isinstance(kept, Path):
+        model, source = shlex.quote(os.fspath(kept)), shlex.quote(table.source)
+        say.note("next", "bold")
+        say.note(f"  separatrix predict {model} {source} --proba", "")
+        if found.best in SUMS and (found.best != "linear_svc" or len(found.classes) == 2):
+            say.note(f"  separatrix explain {model} {source} --row 1", "")
+        say.note(f"  separatrix report {model} NEWER-ROWS", "")
+
+
+def _command(
+    data: str,
+    table: Table,
+    budget: float,
+    models: str | None,
+    metric: str | None,
+    cost: str | None,
+    test: str | None,
+    seed: int,
+) -> str:
+    """What to type to get the same again."""
+    words = ["separatrix", "compare", data, "--target", str(table.target), "--budget", f"{budget:g}"]
+    for name, value in (("--models", models), ("--metric", metric), ("--cost", cost), ("--test", test)):
+        words += [name, value] if value is not None else []
+    return shlex.join([*words, "--seed", str(seed)])

@@ -1,0 +1,165 @@
+"""``separatrix predict``: a file of any size, piece by piece, with answers as further columns (row O4).
+
+Cells are written as they were read; what the model sees is made from them. Memory: a piece, written and read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from separatrix.app.errors import OK, AppError, UsageError, unknown
+from separatrix.app.kept import Kept, as_written, needed, open_model, understood
+from separatrix.app.outputs import growing
+from separatrix.app.say import Say, plain
+from separatrix.tables.chunks import read_chunks
+from separatrix.tables.sources import Source, open_source
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OUT = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+
+
+def run(
+    model_file: str,
+    data: str,
+    proba: bool,
+    out: str | None,
+    rows: int | None,
+    delimiter: str | None,
+    say: Say,
+) -> int:
+    kept = open_model(model_file, say)
+    if proba and not hasattr(kept.model, "predict_proba"):
+        raise AppError(
+            f"{model_file}: {kept.name} has no probabilities; leave out --proba, or fit another model"
+        )
+    source = _source(data)
+    form = _form(out, source)
+    at_once = rows or kept.rows_at_once()
+    count = 0
+    target = growing(Path(out)) if out else _printed()
+    moving = say.aside.status("reading") if say.live and out else nullcontext(None)
+    with target as file, moving as status:
+        for piece, original in _pieces(kept, data, source, form, at_once, delimiter):
+            answers = _answers(kept, piece, proba)
+            _write(file, form, original, answers, count == 0)
+            count += len(piece)
+            if status is not None:
+                status.update(f"{count:,} rows")
+        file.flush()
+        say.note(f"{count:,} rows" + (f" in {out}" if out else ""))
+    return OK
+
+
+@contextmanager
+def _printed() -> Iterator[IO[str]]:
+    """Standard output; whoever reads it may have read enough and closed it."""
+    try:
+        yield sys.stdout
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _source(data: str) -> Source | None:
+    path = Path(data).expanduser()
+    return open_source(path) if path.is_file() else None
+
+
+def _form(out: str | None, source: Source | None) -> str:
+    """What is written: by the name of the output, else as what was read."""
+    if out is not None:
+        suffixes = [s.lower() for s in Path(out).suffixes if s.lower() != ".gz"]
+        found = OUT.get(suffixes[-1] if suffixes else "")
+        if found is None:
+            raise UsageError(f"--out {out}: {unknown('ending', suffixes[-1] if suffixes else '', list(OUT))}")
+        return found
+    return source.format if source is not None and source.format in ("tsv", "jsonl") else "csv"
+
+
+def _pieces(
+    kept: Kept, data: str, source: Source | None, form: str, rows: int, delimiter: str | None
+) -> Iterator[tuple[Any, Any]]:
+    """(what the model sees, the rows as they are written) a piece at a time: frames, or records of JSON lines."""
+    if kept.schema is None:
+        for frame in kept.pieces(data, extra=True, delimiter=delimiter):
+            yield kept.fitting(frame), frame
+        return
+    schema = needed(kept.schema)
+    if source is not None and source.format == "jsonl" and form == "jsonl":
+        yield from zip(kept.pieces(data, rows, delimiter=delimiter), _records(source, rows))
+    elif source is not None and source.format in ("csv", "tsv", "text"):
+        for words in read_chunks(data, as_written(schema), rows=rows, delimiter=delimiter):
+            yield understood(data, words, schema), words
+    else:
+        wide = (
+            source is not None and source.format == "svmlight"
+        )  # thousands of columns, most of them 0: not written
+        for piece in read_chunks(data, schema, rows=rows, delimiter=delimiter):
+            yield piece, piece[[c for c in piece.columns if c not in kept.schema.kinds]] if wide else piece
+
+
+def _records(source: Source, rows: int) -> Iterator[list[dict[str, Any]]]:
+    held: list[dict[str, Any]] = []
+    with source.stream() as stream:
+        start = stream.read(64).lstrip(b"\xef\xbb\xbf \r\n\t")
+    with source.stream() as stream:
+        made = (
+            json.loads(stream.read().decode("utf-8-sig"))
+            if start.startswith(b"[")
+            else (
+                json.loads(text) for line in stream if (text := line.decode("utf-8-sig", "replace").strip())
+            )
+        )
+        for record in made:
+            held.append(record)
+            if len(held) == rows:
+                yield held
+                held = []
+    if held:
+        yield held
+
+
+def _answers(kept: Kept, piece: Any, proba: bool) -> dict[str, Any]:
+    """Columns to add; a pipeline's encoder is asked once."""
+    model = kept.model
+    if proba and len(getattr(model, "steps", ())) == 2:
+        piece, model = model[:-1].transform(piece), model[-1]
+    found: dict[str, Any] = {"predicted": np.asarray(model.predict(piece))}
+    if proba:
+        P = np.asarray(model.predict_proba(piece))
+        found |= {f"p({label})": P[:, k] for k, label in enumerate(kept.classes.tolist())}
+    return found
+
+
+def _write(file: IO[str], form: str, original: Any, answers: dict[str, Any], first: bool) -> None:
+    if isinstance(original, list):
+        columns = {_free(name, original[0]): values.tolist() for name, values in answers.items()}
+        for i, record in enumerate(original):
+            record.update({name: plain(values[i]) for name, values in columns.items()})
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+        return
+    frame: pd.DataFrame = original.assign(**{_free(n, original.columns): v for n, v in answers.items()})
+    if form == "jsonl":
+        file.write(
+            frame.to_json(
+                orient="records", lines=True, force_ascii=False, date_format="iso", double_precision=15
+            )
+        )
+    else:
+        frame.to_csv(file, index=False, header=first, sep="\t" if form == "tsv" else ",", lineterminator="\n")
+
+
+def _free(name: str, taken: Any) -> str:
+    """The name, longer where a column has it already."""
+    while name in taken:
+        name += "_"
+    return name

@@ -1,0 +1,115 @@
+"""``separatrix report``: a model judged on rows whose answers are known (row O4, V1)."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from separatrix.app.commands.compare import stem
+from separatrix.app.errors import OK
+from separatrix.app.kept import open_model
+from separatrix.app.outputs import folder, write_text
+from separatrix.app.pages import page_of
+from separatrix.app.say import Say
+from separatrix.judge.schedule import scores_of
+from separatrix.judge.scores import METRICS
+from separatrix.judge.tuning import codes_in
+
+DRAWS = 200
+LEVEL = 0.95
+
+
+def run(
+    model_file: str,
+    data: str,
+    target: str | None,
+    out: str | None,
+    delimiter: str | None,
+    seed: int,
+    say: Say,
+) -> int:
+    kept = open_model(model_file, say)
+    X, labels, left_out = kept.labelled(data, target, delimiter)
+    codes = codes_in(labels, kept.classes)
+    said = codes_in(kept.model.predict(X), kept.classes)
+    P = np.asarray(kept.model.predict_proba(X)) if hasattr(kept.model, "predict_proba") else None
+    scores = _scores(codes, said, P, seed)
+    counts = np.zeros((len(kept.classes),) * 2, dtype=int)
+    np.add.at(counts, (codes, said), 1)
+    say.note(str(kept.about), "")
+    if left_out:
+        say.note(f"{left_out:,} rows without a label were left out")
+    say.result(f"{data}: {len(labels):,} rows")
+    for name, (value, low, high) in scores.items():
+        metric = METRICS[name]
+        better = "more is better" if metric.higher else "less is better"
+        p = metric.places
+        say.result(
+            f"  {metric.title:<18} {value:.{p}f}   {LEVEL:.0%} from {low:.{p}f} to {high:.{p}f}   ({better})"
+        )
+    say.result("")
+    for line in grid(counts, [str(c) for c in kept.classes.tolist()]):
+        say.result(line)
+    path = Path(out) if out else Path(model_file).parent / f"report-{stem(data)}.html"
+    command = shlex.join(["separatrix", "report", model_file, data])
+    page = page_of(
+        say, model=kept.model, X=X, y=labels, X_test=X, y_test=labels, source=data, command=command
+    )
+    if page is not None:
+        folder(path.parent)
+        write_text(path, page)
+        say.note(f"written: {path}", "bold")
+    say.data(
+        {
+            "model": model_file,
+            "class": kept.name,
+            "source": data,
+            "rows": len(labels),
+            "rows_without_label": left_out,
+            "classes": [str(c) for c in kept.classes.tolist()],
+            "scores": {name: dict(zip(("value", "low", "high"), v)) for name, v in scores.items()},
+            "confusion": counts,
+            "verdict": kept.about.verdict,
+            "report": None if page is None else str(path),
+        }
+    )
+    return OK
+
+
+def _scores(codes: np.ndarray, said: np.ndarray, P: Any, seed: int) -> dict[str, tuple[float, float, float]]:
+    """Every score with a percentile interval over bootstraps of the rows."""
+    rng = np.random.default_rng(seed)
+    whole = {k: v for k, v in scores_of(codes, said, P, None).items() if np.isfinite(v)}
+    draws = []
+    for _ in range(DRAWS):
+        rows = rng.integers(0, len(codes), len(codes))
+        draws.append(scores_of(codes[rows], said[rows], None if P is None else P[rows], None))
+    found = {}
+    for name, value in whole.items():
+        values = np.array([d[name] for d in draws])
+        low, high = np.nanquantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        found[name] = (value, float(low), float(high))
+    return found
+
+
+def grid(counts: np.ndarray, names: list[str], most: int = 12) -> list[str]:
+    """The table of mistakes in lines: a row for each true class, a column for each answer.
+
+    >>> print("\\n".join(grid(np.array([[5, 1], [0, 7]]), ["ham", "spam"])))
+    true \\ said  ham  spam
+    ham            5     1
+    spam           0     7
+    """
+    if len(names) > most:
+        wrong = [(int(counts[i, j]), names[i], names[j]) for i, j in np.argwhere(counts) if i != j]
+        pairs = [f"{c} {a} taken for {b}" for c, a, b in sorted(wrong, key=lambda w: -w[0])[:most]]
+        return ["most mistakes: " + "; ".join(pairs)] if pairs else ["no mistake"]
+    first = max(len("true \\ said"), *(len(n) for n in names))
+    wide = [max(len(n), len(f"{counts[:, j].max()}")) for j, n in enumerate(names)]
+    lines = ["true \\ said".ljust(first) + "".join(f"  {n:>{w}}" for n, w in zip(names, wide))]
+    for i, name in enumerate(names):
+        lines.append(name.ljust(first) + "".join(f"  {c:>{w}}" for c, w in zip(counts[i], wide)))
+    return lines

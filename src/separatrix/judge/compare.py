@@ -1,0 +1,362 @@
+"""Every suitable model on the same folds, under a budget of seconds: a ranking that says which differences are real.
+
+    score(m) = mean over folds of  score(m tuned and fitted to the other folds, the fold)
+    ranked by log loss, accuracy, AUC or cost, each ± t_{J−1} √((1/J + n_test/n_train) s²)
+
+Settings are chosen inside the training part of each fold (nested cross-validation), so that no judged row had a say
+in the model that is judged on it. Notes [726] (hold-out, cross-validation, learning curves). Row V1. Parts:
+alerts.py (before), candidates.py (which models), schedule.py (the work), comparison.py (the outcome).
+Cost: models × folds × (settings × 3 + 1) fits, as far as the budget lets.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import _num_samples
+
+from separatrix.core.numerics import FloatArray
+from separatrix.data.door import is_count, read_labels
+from separatrix.data.engine import available_cores, current_engine
+from separatrix.judge.alerts import Alert, alerts
+from separatrix.judge.candidates import Candidate, Facts, encoder_of, read_models, read_X
+from separatrix.judge.comparison import Comparison, Refits, rank
+from separatrix.judge.schedule import Progress, Race, Split, scores_of
+from separatrix.judge.scores import METRICS, Interval, metric_of, read_cost
+from separatrix.judge.tuning import codes_in, probabilities, settled
+from separatrix.models.running import seed_of, threads
+
+RANKED_BY = ("log_loss", "accuracy", "auc", "cost", "brier")
+FOLDS, REPEATS = 5, 2
+LEAST = 3  # rows of a class, for folds with all classes on both sides
+DRAWS = 200  # bootstraps of the test rows
+
+
+def compare(
+    X: Any,
+    y: Any = None,
+    *,
+    models: Any = None,
+    metric: str = "log_loss",
+    cost: Any = None,
+    cv: Any = None,
+    budget: float | None = 60.0,
+    test: Any = None,
+    kinds: Mapping[str, str] | None = None,
+    level: float = 0.95,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    verbose: bool | int = False,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Comparison:
+    """score(m) = mean over folds of score(m tuned and fitted to the other folds, the fold); ranked, with intervals.
+
+    Rows X (n, p), labels y (n,) of two classes or more. Notes [726]. All models meet the same folds; settings are
+    chosen inside each fold's training rows. The table says of every score how sure it is, and of every model whether
+    it is really worse than the best (corrected resampled t-test of Nadeau and Bengio, Holm's correction).
+
+    Parameters
+    ----------
+    X : array, sparse matrix, or frame (pandas, Polars, Arrow) with numbers, words, dates, text and missing cells; or
+        a Table of ``separatrix.tables.read``, which brings its labels
+    y : labels of any kind
+    models : None for every model that suits; a name, a list of names and estimators, or {name: estimator}. Names:
+        majority, naive_bayes, naive_bayes_cut, multinomial_nb, lda, qda, logistic, linear_svc, rbf_svc, adaboost,
+        bagged_trees, extra_trees
+    metric : what ranks, "log_loss", "accuracy", "auc", "brier" or "cost"
+    cost : (K, K), C_kl the cost of saying l when k is true, or {(true, said): cost}; for ``metric="cost"``
+    cv : None for 5 folds, twice where the budget lets (fewer where a class is small); a number of folds; (folds,
+        repetitions); a splitter of scikit-learn; or (train, test) pairs of row numbers
+    budget : seconds, about; None for no limit. Models that do not fit in are cut and listed with the reason. A fit
+        under way is ended between two fits of its tuning
+    test : (X, y) kept apart: the models, fitted to all rows, are judged on it too
+    kinds : {column: kind} of a frame, where the rules of tables/kinds.py should not decide
+    level : confidence of the intervals, and 1 − that of the tests
+    random_state : seed of folds and models; the same for any number of threads
+    n_jobs : threads, on which (model, fold) pairs run side by side; None uses all cores this process may use
+    verbose : True prints a line for each fold to standard error
+    on_progress : a function that is given a :class:`Progress` after each step
+
+    Returns
+    -------
+    :class:`Comparison` : ``ranking``, ``scores``, ``differences``, ``best_model``, ``models``, ``alerts``, ``cut``,
+        ``out_of_fold()``, ``confusion()``, ``to_frame()``, ``plot()``; a table when printed. Ctrl-C keeps what is
+        finished
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = compare(X, y, models=["lda", "naive_bayes", "majority"], cv=5)
+    >>> found.ranking
+    ('lda', 'naive_bayes', 'majority')
+    >>> round(found.scores["lda"]["accuracy"].mean, 2), [d.model for d in found.differences if d.real]
+    (0.98, ['majority'])
+    >>> found.best_model.predict(X[:1]).tolist()
+    [0]
+    """
+    began = time.perf_counter()
+    if y is None and getattr(X, "labels", None) is not None:
+        X, y, kinds = X.frame, X.labels, {**X.kinds, **(kinds or {})}
+    chosen = metric_of(metric, RANKED_BY)
+    _check(budget, level, n_jobs)
+    X = read_X(X)
+    n = _num_samples(X)
+    if y is None:
+        raise ValueError("compare needs the labels: y is None")
+    classes, codes = read_labels(y, n)
+    if len(classes) < 2:
+        raise ValueError(f"y holds one class, {classes.tolist()[0]!r}: there is nothing to tell apart")
+    labels = np.asarray(classes)[codes]
+    if chosen.name == "cost" and cost is None:
+        raise ValueError('metric="cost" needs cost, a matrix or {(true class, answer): cost}')
+    matrix = None if cost is None else read_cost(cost, classes)
+    facts = Facts.of(X, labels, kinds)
+    candidates, unsuited = read_models(models, facts)
+    _check_probabilities(candidates, chosen.name, facts)
+    seed = seed_of(random_state)
+    splits = tuple(read_splits(cv, codes, classes, seed))
+    tested = None if test is None else _read_test(test, X, classes)
+    tell = _teller(on_progress, verbose)
+
+    odd = tuple(alerts(X, labels, kinds=kinds))
+    seconds = time.perf_counter() - began
+    told = f"{len(odd)} alerts" if odd else "nothing odd about the table"
+    tell(Progress("alerts", None, -1, 0, 0, seconds, budget, {}, told, odd))
+    with threads(n_jobs):
+        engine = current_engine()
+        workers = 1 if engine.kind == "serial" else engine.workers or available_cores()
+    scoring = "accuracy" if chosen.name == "accuracy" else "log_loss"
+    race = Race(
+        facts,
+        X,
+        labels,
+        codes,
+        candidates,
+        splits,
+        chosen.name,
+        scoring,
+        matrix,
+        seed,
+        began,
+        budget,
+        workers,
+        tell,
+    )
+    race.run()
+    return _outcome(race, tested, odd, unsuited, level)
+
+
+def _outcome(
+    race: Race, tested: Any, odd: tuple[Alert, ...], unsuited: Mapping[str, str], level: float
+) -> Comparison:
+    names = _rankable(race)
+    facts, splits = race.facts, tuple(race.splits)
+    ranking, used, scores, differences = rank(race.results, names, splits, race.codes, race.metric, level)
+
+    def refit(name: str) -> Any:
+        return fitted_to_all(race.candidates[name], facts, race.X, race.labels, race.seed, race.scoring)
+
+    refits = Refits(ranking, refit)
+    on_test: dict[str, dict[str, Interval]] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the folds' own warnings say the same
+        if not race.interrupted:
+            try:
+                race._say("refit", ranking[0], -1, f"{ranking[0]} is fitted to all rows")
+                _ = refits[ranking[0]]
+                if tested is not None:
+                    for name in ranking:
+                        if name == ranking[0] or 1.25 * race.seconds.get(name, 0.0) < race.left():
+                            on_test[name] = _on_test(
+                                refits[name], tested, facts.classes, race.cost, race.seed, level
+                            )
+            except KeyboardInterrupt:
+                race.interrupted = True
+    spent = race.elapsed()
+    race._say("done", None, -1, f"{len(ranking)} models ranked in {spent:.1f} s")
+    cut = {m: why for m, why in {**race.cut, **unsuited}.items() if m not in ranking}
+    return Comparison(
+        race.metric, ranking, scores, tuple(race.results.values()), splits, used, differences, refits, on_test, odd,
+        race.forecast(), cut, {m: c.title for m, c in race.candidates.items()}, facts.classes, race.codes, race.cost,
+        level, spent, race.budget, race.interrupted, race.warned,
+    )  # fmt: skip
+
+
+def _rankable(race: Race) -> list[str]:
+    """Models that finished a whole repetition; where none did, those with as many folds as any."""
+    done = {m: sum((m, s) in race.results for s in range(len(race.splits))) for m in race.candidates}
+    need = max(min(race.folds, max(done.values(), default=0)), 1)
+    names = [m for m, count in done.items() if count >= need and m not in race.errors]
+    for m, count in done.items():
+        if m not in names and m not in race.cut:
+            race.cut[m] = f"{count} of {race.folds} folds were finished"
+    if names and (set(names) != {"majority"} or not race.errors or len(race.candidates) == 1):
+        return names
+    if race.errors:
+        name, error = next(iter(race.errors.items()))
+        error.add_note(f"while fitting {name} to a fold")
+        raise error
+    if race.interrupted:
+        raise KeyboardInterrupt
+    reasons = "; ".join(f"{m}: {why}" for m, why in list(race.cut.items())[:3])
+    raise ValueError(f"no model finished within the budget ({reasons}): give more seconds, or fewer models")
+
+
+def fitted_to_all(
+    candidate: Candidate, facts: Facts, X: Any, labels: np.ndarray, seed: int, scoring: str
+) -> Any:
+    """The tuned model on all rows, behind its encoder: a plain pipeline without the search."""
+    encoder = encoder_of(facts, candidate.form)
+    table = X if encoder is None else encoder.fit_transform(X)
+    model = settled(candidate.make(facts, seed, scoring).fit(table, labels))
+    return model if encoder is None else Pipeline([("columns", encoder), ("model", model)])
+
+
+# ---- the door ----
+
+
+def _check(budget: Any, level: Any, n_jobs: Any) -> None:
+    number = isinstance(budget, (int, float, np.number)) and not isinstance(budget, bool)
+    if budget is not None and not (number and budget > 0):
+        raise ValueError(f"budget must be a number of seconds above 0, or None for no limit; got {budget!r}")
+    if not (isinstance(level, (float, np.floating)) and 0 < level < 1):
+        raise ValueError(f"level must be a share in (0, 1), 0.95 for 95 %; got {level!r}")
+    if n_jobs is not None and (not is_count(n_jobs) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
+
+
+def _check_probabilities(candidates: Mapping[str, Candidate], metric: str, facts: Facts) -> None:
+    if METRICS[metric].needs == "labels":
+        return
+    for name, candidate in candidates.items():
+        if not hasattr(candidate.make(facts, 0, "log_loss"), "predict_proba"):
+            raise ValueError(
+                f'{name} has no predict_proba, which metric="{metric}" needs: use metric="accuracy", or calibrate it'
+            )
+
+
+def read_splits(cv: Any, codes: np.ndarray, classes: np.ndarray, seed: int) -> list[Split]:
+    """Folds in order of repetition; refused where a class is too small for them.
+
+    >>> splits = read_splits((2, 2), np.array([0, 0, 1, 1]), np.array(["a", "b"]), 0)
+    >>> [(s.repeat, s.fold, s.test.tolist()) for s in splits]
+    [(0, 0, [1, 2]), (0, 1, [0, 3]), (1, 0, [0, 3]), (1, 1, [1, 2])]
+    """
+    counts = np.bincount(codes, minlength=len(classes))
+    least, label = int(counts.min()), classes.tolist()[int(counts.argmin())]
+    if cv is None:
+        if least < LEAST:
+            raise ValueError(
+                f"class {label!r} has {least} row{'s' if least > 1 else ''}: cross-validation needs at least {LEAST} "
+                "of every class; drop it, merge it with another, or give cv"
+            )
+        cv = (min(FOLDS, least), REPEATS)
+    if is_count(cv):
+        cv = (cv, 1)
+    if isinstance(cv, tuple) and len(cv) == 2 and all(is_count(v) for v in cv):
+        folds, repeats = int(cv[0]), int(cv[1])
+        if folds < 2 or repeats < 1:
+            raise ValueError(f"cv must be at least 2 folds, at least once; got {cv!r}")
+        if least < folds:
+            raise ValueError(
+                f"class {label!r} has {least} row{'s' if least > 1 else ''}, fewer than {folds} folds: give "
+                f"cv={max(least, 2)} or less, drop the class, or merge it with another"
+            )
+        split = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
+        pairs = list(split.split(np.zeros(len(codes)), codes))
+        return [Split(i // folds, i % folds, a, b) for i, (a, b) in enumerate(pairs)]
+    return _given_splits(cv, codes, classes)
+
+
+def _given_splits(cv: Any, codes: np.ndarray, classes: np.ndarray) -> list[Split]:
+    if hasattr(cv, "split") and not isinstance(cv, (str, bytes)):
+        pairs = list(cv.split(np.zeros(len(codes)), np.asarray(classes)[codes]))
+    elif isinstance(cv, Iterable) and not isinstance(cv, (str, bytes)):
+        pairs = list(cv)
+    else:
+        raise ValueError(
+            f"cv must be a number of folds, (folds, repetitions), a splitter or (train, test) pairs; got {cv!r}"
+        )
+    splits: list[Split] = []
+    repeat, seen = 0, np.zeros(len(codes), dtype=bool)
+    for i, pair in enumerate(pairs):
+        try:
+            train, test = (np.asarray(rows, dtype=np.intp) for rows in pair)
+        except (TypeError, ValueError):
+            raise ValueError(f"cv[{i}] must be a pair (train, test) of row numbers") from None
+        if not len(train) or not len(test):
+            raise ValueError(f"cv[{i}] has no rows to {'judge' if len(train) else 'train on'}")
+        if len(np.unique(codes[train])) < 2:
+            raise ValueError(f"cv[{i}] trains on one class: shuffle or stratify the folds")
+        if seen[test].any():  # rows judged before: another repetition begins
+            repeat, seen = repeat + 1, np.zeros(len(codes), dtype=bool)
+        seen[test] = True
+        splits.append(Split(repeat, sum(s.repeat == repeat for s in splits), train, test))
+    if not splits:
+        raise ValueError("cv has no splits")
+    return splits
+
+
+def _read_test(test: Any, X: Any, classes: np.ndarray) -> tuple[Any, np.ndarray]:
+    if hasattr(test, "labels") and hasattr(test, "frame"):
+        test = (test.frame, test.labels)
+    if not (isinstance(test, (tuple, list)) and len(test) == 2):
+        raise ValueError("test must be a pair (X, y) of rows kept apart and their labels")
+    rows = read_X(test[0])
+    if hasattr(X, "columns") != hasattr(rows, "columns"):
+        raise ValueError("test must be a table of the same kind as X: both frames, or both arrays")
+    if not hasattr(X, "columns") and rows.shape[1] != X.shape[1]:
+        raise ValueError(f"test has {rows.shape[1]} columns, X has {X.shape[1]}: give the same columns")
+    found, codes = read_labels(test[1], _num_samples(rows))
+    new = [label for label in found.tolist() if label not in classes.tolist()]
+    if new:
+        raise ValueError(
+            f"test has the label {new[0]!r}, which y has not: the classes are {classes.tolist()}"
+        )
+    return rows, codes_in(np.asarray(found)[codes], classes)
+
+
+def _on_test(
+    model: Any,
+    test: tuple[Any, np.ndarray],
+    classes: np.ndarray,
+    cost: FloatArray | None,
+    seed: int,
+    level: float,
+) -> dict[str, Interval]:
+    """Scores on rows kept apart, with percentile intervals over bootstraps of those rows."""
+    X, codes = test
+    P = probabilities(model, X, classes) if hasattr(model, "predict_proba") else None
+    said = codes_in(model.predict(X), classes)
+    whole = scores_of(codes, said, P, cost)
+    rng = np.random.default_rng(seed)
+    draws = []
+    for _ in range(DRAWS):
+        rows = rng.integers(0, len(codes), len(codes))
+        draws.append(scores_of(codes[rows], said[rows], None if P is None else P[rows], cost))
+    ends = [(1 - level) / 2, (1 + level) / 2]
+    found = {}
+    for name, value in whole.items():
+        values = np.array([d[name] for d in draws])
+        known = values[np.isfinite(values)]
+        low, high = np.quantile(known, ends) if len(known) else (np.nan, np.nan)
+        found[name] = Interval(value, float(low), float(high))
+    return found
+
+
+def _teller(on_progress: Callable[[Progress], None] | None, verbose: Any) -> Callable[[Progress], None]:
+    def tell(progress: Progress) -> None:
+        if verbose:
+            print(f"{progress.seconds:6.1f} s  {progress.message}", file=sys.stderr, flush=True)
+        if on_progress is not None:
+            on_progress(progress)
+
+    return tell

@@ -1,0 +1,444 @@
+"""The outcome of a comparison: a ranking with intervals, which differences are real, and the models themselves.
+
+    mean ± t_{J−1} √((1/J + n_test/n_train) s²)      of every score over the J folds that all ranked models finished
+    d̄ / √((1/J + n_test/n_train) s²_d)               of the best and each other, fold by fold; Holm's correction
+
+Nadeau and Bengio (2003), Holm (1979); notes [726]. Row V1. The calibration error is that of all rows of a repetition
+together (a fold is too small for bins), its interval a jackknife over folds. Cost: that of the fits asked for.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from separatrix.core.numerics import FloatArray
+from separatrix.data.frames import data_frame
+from separatrix.inference.summary import Summary
+from separatrix.judge.alerts import Alert
+from separatrix.judge.schedule import FoldResult, Split
+from separatrix.judge.scores import (
+    METRICS,
+    Interval,
+    calibration_error,
+    corrected_interval,
+    corrected_t,
+    holm,
+)
+
+SHOWN = ("log_loss", "accuracy", "auc", "calibration_error")
+LABELS = {"calibration_error": "calib. error"}
+MARKS = {"serious": "#D55E00", "warning": "#E69F00", "note": "#777777"}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much worse a model is than the best, fold by fold.
+
+    ``mean`` with ``low`` and ``high`` is positive where it is worse; ``t`` and ``p`` are of the corrected resampled
+    t-test, ``p_holm`` after Holm's correction over all models; ``real`` where that is below 1 − level.
+    """
+
+    model: str
+    best: str
+    mean: float
+    low: float
+    high: float
+    t: float
+    p: float
+    p_holm: float
+    real: bool
+
+    def __str__(self) -> str:
+        size = f"{abs(self.mean):.3g}"
+        p = "p < 0.001" if self.p_holm < 0.001 else f"p = {self.p_holm:.2g}"
+        if not np.isfinite(self.p_holm):
+            return f"{self.model}: too few folds to tell it from {self.best}"
+        if self.real:
+            return f"{self.model} is worse than {self.best} by {size} ({p})"
+        return f"{self.model} cannot be told from {self.best}: {size} worse ({p})"
+
+
+class Refits(Mapping[str, Any]):
+    """name → the model fitted to all rows, as a pipeline from the columns as given; fitted when first asked for.
+
+    ``models[name]`` fits it where that has not been done; ``models.fitted`` names those that are.
+    """
+
+    def __init__(self, names: tuple[str, ...], fit: Callable[[str], Any]):
+        self._names, self._fit = names, fit
+        self._held: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(f"{name!r} was not compared: the models are {', '.join(self._names)}")
+        if name not in self._held:
+            self._held[name] = self._fit(name)
+        return self._held[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @property
+    def fitted(self) -> tuple[str, ...]:
+        return tuple(name for name in self._names if name in self._held)
+
+    def __repr__(self) -> str:
+        return f"models: {', '.join(self._names)}; fitted to all rows: {', '.join(self.fitted) or 'none yet'}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """What :func:`~separatrix.compare` finds; it prints as a ranked table.
+
+    Attributes
+    ----------
+    metric : by which models are ranked
+    ranking : names, best first
+    scores : name → metric → Interval (mean, low, high): log_loss, accuracy, auc, calibration_error, brier, error,
+        cost (NaN without a cost), seconds (of one fit)
+    folds : FoldResult of every finished (model, split): scores, seconds, answers, probabilities
+    splits : Split (repeat, fold, train, test) of each
+    used : numbers of the splits that all ranked models finished; the scores are of those
+    differences : Difference of each other model from the best
+    models : name → fitted to all rows; the best is ready, others are fitted when asked for
+    tested : name → metric → Interval on the rows given as ``test``; empty without
+    alerts : what is odd about the table
+    forecast : name → seconds that were expected of all folds
+    cut : name → why it is not ranked (time, unsuited, failed)
+    titles : name → in words
+    classes, codes : the labels, and the number (n,) of each row's
+    cost : (K, K) or None
+    level : confidence of the intervals
+    seconds, budget : in all, and allowed
+    interrupted : whether Ctrl-C cut it short
+    warned : (category, first text, how often) of warnings while fitting
+    """
+
+    metric: str
+    ranking: tuple[str, ...]
+    scores: Mapping[str, Mapping[str, Interval]]
+    folds: tuple[FoldResult, ...]
+    splits: tuple[Split, ...]
+    used: tuple[int, ...]
+    differences: tuple[Difference, ...]
+    models: Refits
+    tested: Mapping[str, Mapping[str, Interval]]
+    alerts: tuple[Alert, ...]
+    forecast: Mapping[str, float]
+    cut: Mapping[str, str]
+    titles: Mapping[str, str]
+    classes: np.ndarray
+    codes: np.ndarray
+    cost: FloatArray | None
+    level: float
+    seconds: float
+    budget: float | None
+    interrupted: bool
+    warned: tuple[tuple[type[Warning], str, int], ...]
+
+    @property
+    def best(self) -> str:
+        """The name of the first in the ranking."""
+        return self.ranking[0]
+
+    @property
+    def best_model(self) -> Any:
+        """The best, fitted to all rows."""
+        return self.models[self.best]
+
+    @property
+    def equals(self) -> tuple[str, ...]:
+        """The best, and the models that cannot be told from it."""
+        return (self.best, *(d.model for d in self.differences if not d.real))
+
+    def out_of_fold(self, name: str | None = None, repeat: int = 0) -> tuple[np.ndarray, FloatArray]:
+        """Rows (m,) and P (m, K) of a model (default the best) in a repetition, by fits that have not seen the row.
+
+        For calibration, confusion and ROC curves, and the worst mistakes.
+        """
+        name = self.best if name is None else name
+        own = [r for r in self.folds if r.model == name and self.splits[r.split].repeat == repeat]
+        known = [(r, r.P) for r in own if r.P is not None]
+        if not known:
+            raise ValueError(f"{name!r} has no probabilities in repetition {repeat}")
+        rows = np.concatenate([self.splits[r.split].test for r, _ in known])
+        P = np.vstack([p for _, p in known])
+        order = np.argsort(rows, kind="stable")
+        return rows[order], P[order]
+
+    def confusion(self, name: str | None = None) -> Any:
+        """Counts of (true class, answer) over the rows of the first repetition, as a frame."""
+        name = self.best if name is None else name
+        table = np.zeros((len(self.classes), len(self.classes)), dtype=int)
+        for r in self.folds:
+            if r.model == name and self.splits[r.split].repeat == 0:
+                np.add.at(table, (self.codes[self.splits[r.split].test], r.predicted), 1)
+        labels = [str(c) for c in self.classes.tolist()]
+        return data_frame({label: table[:, k] for k, label in enumerate(labels)}, labels)
+
+    def _score(self, name: str, metric: str) -> Interval:
+        """The score with its interval cut to what it can be."""
+        found = self.scores[name][metric]
+        return METRICS[metric].inside(found) if metric in METRICS else found
+
+    # ---- to look at ----
+
+    def to_frame(self, what: str = "table") -> Any:
+        """A pandas DataFrame: "table" (a row a model), "folds" (a row a model and fold) or "differences"."""
+        if what == "table":
+            columns: dict[str, Any] = {}
+            for name in (*METRICS, "seconds"):
+                if name == "cost" and self.cost is None:
+                    continue
+                rows = [self._score(m, name) for m in self.ranking]
+                columns[name] = [r.mean for r in rows]
+                columns[f"{name}_low"] = [r.low for r in rows]
+                columns[f"{name}_high"] = [r.high for r in rows]
+            real = {d.model: d.real for d in self.differences}
+            columns["worse"] = [real.get(m, False) for m in self.ranking]
+            return data_frame(columns, self.ranking)
+        if what == "folds":
+            own = sorted(self.folds, key=lambda r: (r.split, r.model))
+            places = [self.splits[r.split] for r in own]
+            columns = {
+                "model": [r.model for r in own],
+                "repeat": [s.repeat for s in places],
+                "fold": [s.fold for s in places],
+                "n_train": [len(s.train) for s in places],
+                "n_test": [len(s.test) for s in places],
+            }
+            columns |= {
+                m: [r.scores[m] for r in own] for m in METRICS if m != "cost" or self.cost is not None
+            }
+            columns["seconds"] = [r.seconds for r in own]
+            return data_frame(columns, range(len(own)))
+        if what == "differences":
+            names = ("best", "mean", "low", "high", "t", "p", "p_holm", "real")
+            return data_frame(
+                {name: [getattr(d, name) for d in self.differences] for name in names},
+                [d.model for d in self.differences],
+            )
+        raise ValueError(f'there is no frame {what!r}: ask for "table", "folds" or "differences"')
+
+    def table(self) -> Summary:
+        """As a table to print, best first: each score with half the width of its interval."""
+        shown = [self.metric, *(m for m in SHOWN if m != self.metric)]
+        columns: dict[str, FloatArray] = {}
+        formats, labels = {}, {}
+        for name in shown:
+            metric = METRICS[name]
+            rows = [self.scores[m][name] for m in self.ranking]
+            columns[name] = np.array([r.mean for r in rows])
+            columns[f"{name} ±"] = np.array([r.half for r in rows])
+            labels[name], labels[f"{name} ±"] = LABELS.get(name, metric.title), "±"
+            formats[name] = formats[f"{name} ±"] = f".{metric.places}f"
+        columns["seconds"] = np.array([self.scores[m]["seconds"].mean for m in self.ranking])
+        formats["seconds"], labels["seconds"] = ".3f", "s a fit"
+        index = tuple(self.titles[m] if len(m) > 24 else m for m in self.ranking)
+        n = len(self.codes)
+        header = (
+            ("Rows", f"{n:,}, {len(self.classes)} classes"),
+            ("Ranked by", METRICS[self.metric].title),
+            ("Judged on", f"{len(self.used)} folds, the same for all"),
+            ("Time", f"{self.seconds:.1f} s" + (f" of {self.budget:g} s" if self.budget else "")),
+        )
+        return Summary(
+            "Models compared by cross-validation", header, index, columns, self.notes, formats, labels
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Which differences are real, what was cut and why, in sentences."""
+        share = f"{self.level * 100:g} %"
+        said = [f"± is half of a {share} interval of the mean over folds (corrected resampled t)."]
+        said += self.verdict
+        if self.tested:
+            name = METRICS[self.metric].title
+            parts = [
+                f"{m} {t[self.metric].mean:.{METRICS[self.metric].places}f} "
+                f"({t[self.metric].low:.{METRICS[self.metric].places}f} to "
+                f"{t[self.metric].high:.{METRICS[self.metric].places}f})"
+                for m, t in self.tested.items()
+            ]
+            said.append(f"On the test rows, {name}: {'; '.join(parts)}.")
+        said += [f"Not ranked: {name}, {why}." for name, why in self.cut.items()]
+        if self.interrupted:
+            said.append("Interrupted: the table is of what was finished.")
+        said += [f"{times} × {kind.__name__}: {text}" for kind, text, times in self.warned]
+        return tuple(said)
+
+    @property
+    def verdict(self) -> list[str]:
+        """Which differences are real, in one or two sentences."""
+        if not self.differences:
+            return [f"{self.best} alone was ranked."]
+        real = [d.model for d in self.differences if d.real]
+        same = [d.model for d in self.differences if not d.real]
+        by = METRICS[self.metric].title
+        said = []
+        if same:
+            said.append(
+                f"{self.best} comes first by {by}, but {_and(same)} cannot be told from it: the folds differ more "
+                "than they do."
+            )
+        if real:
+            said.append(
+                f"Really worse than {self.best}: {_and(real)} (corrected resampled t-test, Holm, at "
+                f"{1 - self.level:.2g})."
+            )
+        return said
+
+    def plot(self, ax: Any = None) -> Any:
+        """A dot and its interval for each model, best on top; hollow where it cannot be told from the best.
+
+        Draws on ``ax`` (default a new figure) with matplotlib, and returns it.
+        """
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError:
+            raise ImportError('a picture needs matplotlib: pip install "separatrix[plot]"') from None
+        if ax is None:
+            _, ax = plt.subplots(figsize=(7, 0.9 + 0.38 * len(self.ranking)), layout="constrained")
+        real = {d.model for d in self.differences if d.real}
+        top = self._score(self.best, self.metric)
+        if np.isfinite(top.low):
+            ax.axvspan(top.low, top.high, color="#0072B2", alpha=0.10, linewidth=0)
+        for place, name in enumerate(self.ranking):
+            found = self._score(name, self.metric)
+            ink = "#0072B2" if name == self.best else "#777777" if name in real else "#222222"
+            if np.isfinite(found.low):
+                ax.plot([found.low, found.high], [place, place], color=ink, linewidth=1.6)
+            full = name == self.best or name in real
+            ax.plot(
+                found.mean,
+                place,
+                "o",
+                color=ink,
+                markerfacecolor=ink if full else "white",
+                markersize=7,
+                zorder=3,
+            )
+        ax.set_yticks(range(len(self.ranking)), [self.titles[m] for m in self.ranking])
+        ax.invert_yaxis()
+        metric = METRICS[self.metric]
+        ax.set_xlabel(
+            f"{metric.title} ({'more' if metric.higher else 'less'} is better), {len(self.used)} folds"
+        )
+        ax.grid(axis="x", color="#dddddd", linewidth=0.7)
+        ax.set_axisbelow(True)
+        return ax
+
+    def __str__(self) -> str:
+        said = "\n".join(f"{alert}" for alert in self.alerts)
+        return f"{said}\n\n{self.table()}" if said else str(self.table())
+
+    __repr__ = __str__
+
+    def to_html(self) -> str:
+        """Alerts and the table as HTML on its own."""
+        items = "".join(
+            f"<li style='border-left:.3em solid {MARKS[a.severity]};padding:.1em .6em;margin:.2em 0;list-style:none'>"
+            f"<strong>{html.escape(a.severity)}</strong> {html.escape(a.sentence)}</li>"
+            for a in self.alerts
+        )
+        above = f"<ul style='font-family:sans-serif;padding:0;max-width:60em'>{items}</ul>" if items else ""
+        return above + self.table().to_html()
+
+    _repr_html_ = to_html
+
+
+# ---- from folds to the ranking ----
+
+
+def rank(
+    results: Mapping[tuple[str, int], FoldResult],
+    names: list[str],
+    splits: tuple[Split, ...],
+    codes: np.ndarray,
+    metric: str,
+    level: float,
+) -> tuple[tuple[str, ...], tuple[int, ...], dict[str, dict[str, Interval]], tuple[Difference, ...]]:
+    """(ranking, splits used, scores, differences) of models on the splits that all of them finished."""
+    used = tuple(s for s in range(len(splits)) if all((m, s) in results for m in names))
+    ratio = float(np.mean([len(splits[s].test) / len(splits[s].train) for s in used]))
+    scores: dict[str, dict[str, Interval]] = {}
+    for m in names:
+        own = [results[m, s] for s in used]
+        found = {
+            name: corrected_interval([r.scores[name] for r in own], ratio, level)
+            for name in METRICS
+            if name != "calibration_error"
+        }
+        found["calibration_error"] = _pooled(own, splits, codes, level)
+        found["seconds"] = corrected_interval([r.seconds for r in own], ratio, level)
+        scores[m] = found
+    sign = -1.0 if METRICS[metric].higher else 1.0
+
+    def key(m: str) -> tuple[float, int]:
+        mean = sign * scores[m][metric].mean
+        return (mean if np.isfinite(mean) else np.inf, names.index(m))
+
+    ranking = tuple(sorted(names, key=key))
+    return ranking, used, scores, _differences(results, ranking, used, metric, sign, ratio, level)
+
+
+def _differences(
+    results: Mapping[tuple[str, int], FoldResult],
+    ranking: tuple[str, ...],
+    used: tuple[int, ...],
+    metric: str,
+    sign: float,
+    ratio: float,
+    level: float,
+) -> tuple[Difference, ...]:
+    best, others = ranking[0], ranking[1:]
+    tests = []
+    for m in others:
+        d = sign * np.array([results[m, s].scores[metric] - results[best, s].scores[metric] for s in used])
+        tests.append((corrected_interval(d, ratio, level), *corrected_t(d, ratio)))
+    corrected = holm([p for _, _, p in tests])
+    return tuple(
+        Difference(m, best, mean, low, high, t, p, float(q), bool(q < 1 - level))
+        for m, ((mean, low, high), t, p), q in zip(others, tests, corrected)
+    )
+
+
+def _pooled(own: list[FoldResult], splits: tuple[Split, ...], codes: np.ndarray, level: float) -> Interval:
+    """The calibration error of a repetition's rows together, averaged over repetitions; a jackknife over folds."""
+    parts = [(splits[r.split].repeat, codes[splits[r.split].test], r.P) for r in own]
+    known = [(repeat, y, P) for repeat, y, P in parts if P is not None]
+    if not known:
+        return Interval(float("nan"), float("nan"), float("nan"))
+
+    def value(without: int | None) -> float:
+        kept = [part for j, part in enumerate(known) if j != without]
+        values = []
+        for repeat in dict.fromkeys(part[0] for part in kept):
+            mine = [part for part in kept if part[0] == repeat]
+            values.append(
+                calibration_error(np.concatenate([y for _, y, _ in mine]), np.vstack([P for _, _, P in mine]))
+            )
+        return float(np.mean(values))
+
+    J = len(known)
+    mean = value(None)
+    if J < 2:
+        return Interval(mean, float("nan"), float("nan"))
+    left = np.array([value(j) for j in range(J)])
+    wide = float(
+        stats.t.ppf(0.5 + level / 2, J - 1) * np.sqrt((J - 1) / J * np.square(left - left.mean()).sum())
+    )
+    return Interval(mean, mean - wide, mean + wide)
+
+
+def _and(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
