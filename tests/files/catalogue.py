@@ -64,6 +64,7 @@ class Tables:
         self.holed_counts = np.where(rng.random(self.X.shape) < 0.1, np.nan, self.counts)
         self.codes = np.column_stack([self.counts[:, 0] * 10, self.X])
         self.kernel = self.X @ self.X.T
+        self.posts = [" ".join(rng.choice(["wind", "rain", "sun", "hail"], 5)) for _ in range(n)]
         self.frame = pd.DataFrame(
             {
                 "sky": rng.choice(["clear", "grey", "wild", None], n),
@@ -87,7 +88,8 @@ def default_case(kind: type, t: Tables) -> tuple:
     """An estimator as it comes, and rows it can read."""
     name = kind.__name__
     model = kind("binomial") if name == "GeneralizedLinearModel" else kind()
-    X = t.counts if name in COUNTS else t.X
+    odd = {"TableEncoder": t.full, "TextFeatures": t.posts}
+    X = odd[name] if name in odd else t.counts if name in COUNTS else t.X
     return model, X, t.X[:, 0] if name.endswith("Regressor") or name in REGRESSORS else t.two
 
 

@@ -26,6 +26,8 @@ _HOME = {
     "CostDisplay": "separatrix.show.thresholds",
     "BoostingDisplay": "separatrix.show.boosting",
     "style": "separatrix.show.look",
+    "report_html": "separatrix.show.report",
+    "write_report": "separatrix.show.report",
 }
 
 __all__ = [*_HOME]

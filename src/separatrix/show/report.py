@@ -1,0 +1,361 @@
+"""One HTML file that shows what a classifier is worth: alerts, scores, verdict, pictures, ranking, mistakes, what-if.
+
+    report_html(comparison, model=..., X=..., y=...) → str      write_report(path, ...) writes it whole or not at all
+
+The page asks for nothing from outside (a policy in its head forbids it), follows light or dark, prints, and reads on
+a telephone. Its what-if panel computes the probability of models that are sums over columns, as ``predict_proba``
+does (report_parts/sums.py). Rows are judged by models that had not seen them. Notes [726], [6867] 3.2; row O5. Cost:
+five fits without a comparison, 200 for intervals of penalised coefficients, some thousand predictions, six pictures
+drawn twice.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from separatrix.judge.candidates import read_X
+from separatrix.judge.scores import METRICS, Interval
+from separatrix.show.look import Display
+from separatrix.show.reading import check_fitted, last_step, name_of
+from separatrix.show.report_parts import mistakes as mistakes_part
+from separatrix.show.report_parts import pictures, tables, whatif
+from separatrix.show.report_parts.answers import SCORES, Answers, classes_of, judged, scores
+from separatrix.show.report_parts.reproduce import reproduce
+from separatrix.show.report_parts.resampled import with_ends
+from separatrix.show.report_parts.sums import NotASum, Sum
+from separatrix.show.report_parts.words import embedded, h, listed, number, paragraph, section
+
+LEVEL = 0.95
+
+
+def report_html(
+    comparison: Any = None,
+    *,
+    model: Any = None,
+    X: Any,
+    y: Any,
+    X_test: Any = None,
+    y_test: Any = None,
+    title: str | None = None,
+    source: Any = None,
+    command: str | None = None,
+) -> str:
+    """The report of a fitted classifier as one page of HTML ([726], [6867] 3.2; row O5).
+
+    Parameters
+    ----------
+    comparison : what :func:`~separatrix.compare` returned, for the alerts, the ranking and answers out of fold; None
+        reports on the model alone, with alerts and five folds made here
+    model : fitted classifier, pipeline or binomial model; the comparison's best by default
+    X, y : (n, p) array or frame and labels (n,) that it was fitted to
+    X_test, y_test : rows kept apart; where given, all judgements are of those
+    title : heading; else the model and the source
+    source : where the table came from (a path is fingerprinted)
+    command : what was typed, for the last section
+
+    Returns
+    -------
+    str : the page; every label, column name and cell in it is escaped
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> page = report_html(model=LogisticRegression().fit(X, y), X=X, y=y, title="Iris")
+    >>> page.startswith("<!DOCTYPE html>"), "<h1>Iris</h1>" in page, 'id="whatif"' in page
+    (True, True, True)
+    """
+    model, name = _chosen(comparison, model)
+    check_fitted(model, "writing a report")
+    if comparison is not None:  # as it was read there: words of an array have become a frame
+        X, X_test = read_X(X), None if X_test is None else read_X(X_test)
+    classes = classes_of(model)
+    found = judged(model, X, y, X_test, y_test, comparison, name)
+    own = _scores(comparison, name, found, X_test is not None)
+    try:
+        as_sum, why = Sum.of(model, X), ""
+    except NotASum as error:
+        as_sum, why = None, str(error).rstrip(".")
+    words = str(comparison.titles.get(name, name)) if comparison is not None and name else name_of(model)
+    heading = title or (f"{words} on {os.path.basename(str(source))}" if source is not None else words)
+    parts = [
+        _alerts(comparison, X, y),
+        _verdict(model),
+        _pictures(model, X, y, found, classes, words, as_sum),
+        _ranking(comparison),
+        _coefficients(model, X, y, words),
+        section("mistakes", "The worst mistakes", mistakes_part.mistakes(model, found, classes, as_sum, why)),
+        _whatif(as_sum, why),
+        section("reproduce", "How to get the same again", reproduce(model, X, y, source, command)),
+    ]
+    top = _header(heading, words, classes, X, y, found, own, comparison, name)
+    return _page(heading, top, [part for part in parts if part], as_sum)
+
+
+def write_report(path: Any, comparison: Any = None, **options: Any) -> None:
+    """Write :func:`report_html` to a file, whole or not at all; ``options`` are its keywords (row O5).
+
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(f"{folder}/iris.html", model=LogisticRegression().fit(X, y), X=X, y=y)
+    ...     os.listdir(folder)
+    ['iris.html']
+    """
+    from separatrix.files.whole import write_whole
+
+    folder = os.path.dirname(os.path.realpath(os.fspath(path)))
+    if not os.path.isdir(folder):  # said before the work, not after
+        raise ValueError(f"there is no folder {folder}: make it first")
+    write_whole(path, report_html(comparison, **options).encode("utf-8"))
+
+
+# ---- what is reported ----
+
+
+def _chosen(comparison: Any, model: Any) -> tuple[Any, str | None]:
+    """(the model, its name in the comparison)."""
+    if comparison is None:
+        if model is None:
+            raise ValueError(
+                "there is nothing to report on: give model=, a fitted classifier, or a comparison"
+            )
+        return model, None
+    if model is None:
+        return comparison.best_model, comparison.best
+    for name in comparison.models.fitted:
+        if comparison.models[name] is model:
+            return model, name
+    return model, None
+
+
+def _scores(comparison: Any, name: str | None, found: Answers, tested: bool) -> dict[str, Interval]:
+    """Scores with intervals: over folds of the comparison, else over bootstraps of the rows judged."""
+    if comparison is not None and name is not None and not tested:
+        own = comparison.scores[name]
+        order = dict.fromkeys([comparison.metric, *SCORES])
+        return {m: own[m] for m in order if np.isfinite(own[m].mean)}
+    return scores(found, LEVEL)
+
+
+def _header(
+    heading: str, words: str, classes: list[Any], X: Any, y: Any, found: Answers, own: dict[str, Interval],
+    comparison: Any, name: str | None,
+) -> str:  # fmt: skip
+    n, p = X.shape
+    counts = np.unique(np.asarray(y), return_counts=True)
+    often = float(counts[1].max() / counts[1].sum())
+    told = listed([str(c) for c in classes])
+    right = tables.score_text("accuracy", own["accuracy"].mean)
+    lead = (
+        f"{words[:1].upper()}{words[1:]} tells {told} apart from {_many(p, 'column')} of {n:,} rows. It is right "
+        f"in {right} of rows it had not seen; always saying the most frequent class would be right in "
+        f"{100 * often:.1f} %."
+    )
+    if not found.fresh:
+        lead = lead.replace("of rows it had not seen", "of the rows it was fitted to")
+    if comparison is not None and name is not None:
+        same = [comparison.titles.get(m, m) for m in comparison.equals if m != name]
+        if name == comparison.best and same:
+            lead += f" It came first of {len(comparison.ranking)} models, but cannot be told from {listed(same, 4)}."
+        elif name == comparison.best and len(comparison.ranking) > 1:
+            lead += f" It came first of {len(comparison.ranking)} models, and all others are really worse."
+    cells = "".join(
+        f"<div><dt>{h(METRICS[m].title)}</dt><dd>{h(tables.score_text(m, v.mean))}"
+        f"<small>{h(tables.span_text(m, v))}</small></dd></div>"
+        for m, v in list(own.items())[:5]
+    )
+    judged_on = f"Judged on {found.words}; small figures are {100 * LEVEL:g} % intervals."
+    numbers = f'<dl class="numbers">{cells}</dl>'
+    return f"<h1>{h(heading)}</h1>{paragraph(lead, 'lead')}{numbers}{paragraph(judged_on, 'quiet')}"
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count:,} {word}" + ("" if count == 1 else "s")
+
+
+def _alerts(comparison: Any, X: Any, y: Any) -> str:
+    if comparison is not None:
+        found = list(comparison.alerts)
+    else:
+        from separatrix.judge.alerts import alerts
+
+        found = alerts(X, y)
+    if not found:
+        return section("alerts", "Alerts", paragraph("Nothing odd was found in the table."))
+    items = "".join(
+        f'<li class="{h(a.severity)}"><strong>{h(a.severity)}</strong> {h(_sentence(a.sentence))}</li>'
+        for a in found
+    )
+    return section("alerts", "Alerts", f'<ul class="alerts">{items}</ul>')
+
+
+def _sentence(text: str) -> str:
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "?", "!")) else text + "."
+
+
+def _verdict(model: Any) -> str:
+    inner = last_step(model)
+    verdict = getattr(inner, "verdict_", None)
+    if verdict is None:
+        return section("verdict", "Verdict", paragraph(f"{name_of(model)} makes no claim about its fit."))
+    facts = []
+    if verdict.status != "no optimum" and np.isfinite(verdict.objective):
+        facts.append(("objective", f"{verdict.objective:.6g}".replace("-", "−")))
+        facts.append(
+            ("proven within", number(verdict.gap, 2) if np.isfinite(verdict.gap) else "no bound proven")
+        )
+    facts.append(("stopped", verdict.stopped_by))
+    rows = "".join(f"<dt>{h(k)}</dt><dd>{h(v)}</dd>" for k, v in facts)
+    findings = "".join(f"<li>{h(f)}</li>" for f in verdict.findings)
+    kind = "verdict" if verdict.settled and verdict.status != "no optimum" else "verdict open"
+    inside = (
+        f'<div class="{kind}"><strong>{h(verdict.headline())}</strong><dl class="facts">{rows}</dl>'
+        + (f"<ul>{findings}</ul>" if findings else "")
+        + "</div>"
+    )
+    return section("verdict", "Verdict", inside)
+
+
+def _pictures(
+    model: Any, X: Any, y: Any, found: Answers, classes: list[Any], words: str, as_sum: Sum | None
+) -> str:
+    pair = None
+    if as_sum is not None:
+        order = sorted(
+            (f for f in as_sum.forms if f.kind in ("poly", "log", "beta", "stops")), key=lambda f: -f.reach
+        )
+        pair = [f.name for f in order[:2]] if len(order) > 1 else None
+    made: list[str] = []
+    missing: list[str] = []
+
+    def add(what: str, display: Display | str, caption: str = "", wide: bool = False) -> None:
+        if isinstance(display, str):
+            missing.append(f"{what}: {display}")
+        else:
+            made.append(pictures.figure(display, caption, wide=wide))
+
+    add("Decision regions", pictures.regions(model, X, y, pair))
+    add("Calibration", pictures.calibration(found, classes, words))
+    add("Confusion", pictures.confusion(found, classes, words))
+    if len(classes) == 2:
+        add("ROC", pictures.roc(found, classes))
+    if as_sum is not None and len(classes) == 2:
+        add("Nomogram", pictures.nomogram(as_sum, words), wide=True)
+    left = "".join(f"<li>{h(text)}</li>" for text in missing)
+    note = (
+        f"<details><summary>Not drawn: {len(missing)}</summary><ul>{left}</ul></details>" if missing else ""
+    )
+    fold = f"<details><summary>Confusion as a table</summary>{tables.confusion(found, classes)}</details>"
+    said = paragraph(
+        f"Calibration, confusion and ROC are of {found.words}. The calibration error above is that of the answers "
+        "given, over ten equal bins; the picture's is of one class, over bins of as many rows each.",
+        "quiet",
+    )
+    return section("pictures", "Pictures", f'<div class="pictures">{"".join(made)}</div>', said, fold, note)
+
+
+def _ranking(comparison: Any) -> str:
+    if comparison is None:
+        return ""
+    return section("ranking", "All models, ranked", tables.ranking(comparison))
+
+
+def _coefficients(model: Any, X: Any, y: Any, words: str) -> str:
+    read = tables.read(model, LEVEL)
+    if read is None:
+        return section("coefficients", "Coefficients", paragraph(f"{name_of(model)} has no coefficients."))
+    names, panels, note = read
+    said = ""
+    if _scaled(model):
+        said = paragraph(
+            "Numbers were standardised: a coefficient is the change of the score for one standard deviation.",
+            "quiet",
+        )
+    if panels[0].ends is None:
+        panels, note = with_ends(model, X, y, panels, LEVEL)
+        said += paragraph(note, "quiet")
+    drawn = pictures.coefficients(names, panels, LEVEL, "", words)
+    picture = (
+        paragraph(f"No picture: {drawn}.")
+        if isinstance(drawn, str)
+        else pictures.figure(drawn, wide=len(panels) > 1)
+    )
+    return section("coefficients", "Coefficients", said, picture, tables.coefficients(names, panels, LEVEL))
+
+
+def _scaled(model: Any) -> bool:
+    """Whether an encoder divides numbers by their standard deviation before the model sees them."""
+    for _, step in getattr(model, "steps", []):
+        kinds = getattr(step, "kinds_", {})
+        if type(step).__name__ == "StandardScaler" or _scaled(step):
+            return True
+        if getattr(step, "standardize", False) and {"continuous", "discrete"} & set(kinds.values()):
+            return True
+    return False
+
+
+def _whatif(as_sum: Sum | None, why: str) -> str:
+    if as_sum is None:
+        text = f"There is no panel to try other cells: {why}."
+        return section("whatif-section", "What if?", paragraph(text))
+    said = paragraph(
+        "Move a column and see what the model would say; all others stay as they are. At the start every column has "
+        "its usual cell (the median, or the most frequent)."
+        + (
+            f" Signed figures are changes of the log-odds of {as_sum.classes[1]}."
+            if as_sum.mode == "logit" else ""
+        ),
+        "quiet",
+    )  # fmt: skip
+    return section("whatif-section", "What if?", said, whatif.panel(as_sum))
+
+
+# ---- the page ----
+
+
+def _page(heading: str, top: str, parts: list[str], as_sum: Sum | None) -> str:
+    home = files("separatrix.show.report_parts")
+    css = home.joinpath("report.css").read_text(encoding="utf-8")
+    script = home.joinpath("whatif.js").read_text(encoding="utf-8")
+    mark = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{mark}'; img-src data:; style-src 'unsafe-inline'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    known = {
+        "alerts": "Alerts", "verdict": "Verdict", "pictures": "Pictures", "ranking": "Ranking",
+        "coefficients": "Coefficients", "mistakes": "Mistakes",
+        "whatif-section": "What if?", "reproduce": "Reproduce",
+    }  # fmt: skip
+    body = "".join(parts)
+    links = "".join(
+        f'<li><a href="#{key}">{h(text)}</a></li>'
+        for key, text in known.items()
+        if f'<section id="{key}"' in body
+    )
+    code = f"<script>{script}</script>"
+    if as_sum is not None:
+        data = embedded(whatif.data(as_sum))
+        code = f'<script type="application/json" id="whatif-data">{data}</script>{code}'
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta name="color-scheme" content="light dark">'
+        f"<title>{h(heading)}</title><style>{css}</style></head><body>"
+        f'<a class="skip" href="#main">To the report</a><header>{top}</header>'
+        f'<nav aria-label="Sections"><ul>{links}</ul></nav><main id="main">{body}</main>'
+        "<footer>Written by separatrix. The file is whole in itself and asks for nothing from the network.</footer>"
+        f"{code}</body></html>\n"
+    )

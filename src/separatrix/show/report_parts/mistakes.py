@@ -1,0 +1,165 @@
+"""The worst mistakes:  rows whose own class was given the least probability, and what made the model say so.
+
+    log P(said)/P(true) = start + Σ_j c_j,   c_j = f_j(x_j) − mean f_j over the rows        (models that are sums)
+
+The contributions are exact: they add up to the model's own log-odds. Rows a model sees as bags of words are taken
+apart word by word (pieces.py). Notes [6867] 3.2.2, [726]; row O5.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from separatrix.core.numerics import FloatArray
+from separatrix.show.reading import Table
+from separatrix.show.report_parts.answers import Answers, take
+from separatrix.show.report_parts.pieces import pieces
+from separatrix.show.report_parts.sums import Sum, link_of, text_at
+from separatrix.show.report_parts.words import Raw, cell_text, chance, h, paragraph, signed, table
+
+SHOWN = 6  # mistakes
+PUSHES = 5  # columns named of each
+
+
+def worst(found: Answers, most: int = SHOWN) -> np.ndarray:
+    """Places among the rows judged of those that were answered wrong, least probability of the true class first."""
+    assert found.P is not None
+    wrong = np.flatnonzero(found.said != found.codes)
+    own = found.P[wrong, found.codes[wrong]]
+    return wrong[np.argsort(own, kind="stable")][:most]
+
+
+def against(values: FloatArray, said: int, true: int) -> FloatArray:
+    """Scores of heads (…, H) → of the class said less the true one (…,)."""
+    if values.shape[-1] == 1:
+        return values[..., 0] if said == 1 else -values[..., 0]
+    return np.asarray(values[..., said] - values[..., true])
+
+
+def odds(found: Sum, terms: FloatArray, said: int, true: int) -> tuple[float, FloatArray]:
+    """(start, c (p,)): their sum is the score of the class said less that of the true one; terms (p, H) of a row."""
+    start = found.start + found.average.sum(axis=0)
+    return float(against(start, said, true)), against(terms - found.average, said, true)
+
+
+def mistakes(model: Any, found: Answers, classes: list[Any], model_sum: Sum | None, why: str) -> str:
+    """An article for each of the worst mistakes; ``why`` says why columns have no contributions."""
+    if found.P is None:
+        return paragraph(
+            "The model has no probabilities, so that its mistakes cannot be ordered by how bad they are."
+        )
+    rows = worst(found)
+    wrong = int(np.sum(found.said != found.codes))
+    if not len(rows):
+        return paragraph(f"None: all of {found.words} were answered right.")
+    intro = (
+        f"{wrong:,} of {len(found.codes):,} rows were answered wrong; these are the "
+        f"{len(rows)} whose own class was given the least probability."
+        if wrong > len(rows)
+        else f"{wrong:,} of {len(found.codes):,} rows {'was' if wrong == 1 else 'were'} answered wrong, worst first."
+    )
+    places = found.rows[rows]
+    cells = take(found.X, places)
+    given = None if hasattr(cells, "tocsr") else Table(cells)
+    made = [paragraph(intro + " Are their labels right?")]
+    pairs = [(int(found.said[r]), int(found.codes[r])) for r in rows]
+    insides: list[str] | None
+    if model_sum is not None and given is not None:
+        insides, base = _of_columns(model_sum, cells, given, pairs, found.own), "the average row's"
+    else:
+        insides, base = _of_pieces(model, cells, classes, pairs, found.own), "an empty row's"
+    if insides is None:
+        made.append(paragraph(f"No contributions of columns are shown: {why}."))
+        insides = [""] * len(rows)
+    else:
+        made.append(
+            paragraph(
+                f"Contributions are exact: with the start, which is {base}, they add up to the score (log-odds) of "
+                f"the answer against the true class in the model{'' if found.own else ' fitted to all rows'}. Orange "
+                "speaks for the wrong answer, blue against it.",
+                "quiet",
+            )
+        )
+    made.append('<div class="mistakes">')
+    for i, (said, true) in enumerate(pairs):
+        p = found.P[rows[i]]
+        top = f"Row {int(places[i]) + 1:,}: {classes[true]}, called {classes[said]}"
+        line = f"{chance(classes[said], p[said])}, {chance(classes[true], p[true])}"
+        shown = insides[i] if model_sum is not None else _cells(given, i) + insides[i]
+        made.append(f"<article><h3>{h(top)}</h3>{paragraph(line, 'quiet')}{shown}</article>")
+    made.append("</div>")
+    return "".join(made)
+
+
+def _of_columns(found: Sum, cells: Any, given: Table, pairs: list[tuple[int, int]], own: bool) -> list[str]:
+    terms = found.terms(cells)
+    out = []
+    for i, (said, true) in enumerate(pairs):
+        start, c = odds(found, terms[i], said, true)
+        P = link_of(found.mode, (found.start + terms[i].sum(axis=0))[None])[0]
+        texts = [text_at(column, column[i : i + 1].tolist()[0])[:24] for column in given.columns]
+        out.append(_pushes(start, c, given.names, texts, "columns", _caption(P, found.classes, said, own)))
+    return out
+
+
+def _of_pieces(
+    model: Any, cells: Any, classes: list[Any], pairs: list[tuple[int, int]], own: bool
+) -> list[str] | None:
+    found = pieces(model, cells)
+    if found is None:
+        return None
+    out = []
+    for piece, (said, true) in zip(found, pairs):
+        start, c = float(against(piece.start, said, true)), against(piece.terms, said, true)
+        texts = [cell_text(float(v)) for v in piece.values]
+        caption = _caption(piece.P, classes, said, own)
+        out.append(_pushes(start, c, piece.names, texts, "entries", caption))
+    return out
+
+
+def _caption(P: FloatArray, classes: list[Any], said: int, own: bool) -> str:
+    if own:
+        return "Contributions"
+    return f"Fitted to all rows, the model gives {chance(classes[said], P[said])}"
+
+
+def _pushes(start: float, c: FloatArray, names: list[str], texts: list[str], what: str, caption: str) -> str:
+    order = np.argsort(-np.abs(c), kind="stable")
+    order = order[np.abs(c[order]) > 0]
+    top, rest = order[:PUSHES], order[PUSHES:]
+    far = max(float(np.abs(c).max(initial=0.0)), abs(float(c[rest].sum())), 1e-12)
+    rows: list[list[Any]] = [["start", "", signed(start), ""]]
+    for j in top:
+        rows.append([names[j], texts[j], signed(c[j]), _bar(c[j] / far)])
+    if len(rest):
+        other = float(c[rest].sum())
+        rows.append(
+            [
+                f"{len(rest)} other {what}" if len(rest) > 1 else names[rest[0]],
+                "",
+                signed(other),
+                _bar(other / far),
+            ]
+        )
+    rows.append(["sum", "", signed(start + float(c.sum())), ""])
+    made = table(["column", "cell", "adds", "against · for"], rows, caption=caption, left=(0, 1, 3))
+    return made.replace('<td><span class="', '<td class="push"><span class="')
+
+
+def _bar(part: float) -> Raw:
+    kind = "for" if part > 0 else "back"
+    return Raw(f'<span class="{kind}" style="width:{max(50 * min(abs(part), 1.0), 1):.0f}%"></span>')
+
+
+def _cells(given: Table | None, i: int) -> str:
+    """The row itself, where nothing better can be said of it; a single text as it stands."""
+    if given is None:
+        return ""
+    if given.p == 1 and not given.numeric[0]:
+        return f"<blockquote>{h(cell_text(given.columns[0].tolist()[i], 400))}</blockquote>"
+    shown = min(given.p, 8)
+    rows = [[given.names[j], cell_text(given.columns[j].tolist()[i])] for j in range(shown)]
+    more = f"; the first {shown} of {given.p} columns" if given.p > shown else ""
+    return table(["column", "cell"], rows, caption="The row" + more, left=(0, 1))

@@ -1,0 +1,204 @@
+"""Pictures for a page: each drawn twice, light and dark, as SVG within the file, with words for those who do not see.
+
+    <picture><source media="(prefers-color-scheme: dark)"><img alt></picture>
+
+Letters are outlines, so that no font is asked for. What cannot be drawn of a model is left out with the reason. O5.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from separatrix.show.coefficients import Panel
+from separatrix.show.look import Display, pyplot
+from separatrix.show.reading import Table
+from separatrix.show.report_parts.answers import Answers, take
+from separatrix.show.report_parts.sums import Form, Sum, link_of, values_at
+from separatrix.show.report_parts.words import cell_text, h
+
+MOST_ROWS = 1_500  # points of a picture
+MOST_PARTS = 30  # classes of a confusion matrix that has room
+RULERS = 10  # columns of a nomogram
+LARGEST = 20  # coefficients
+
+
+def figure(display: Display, caption: str = "", *, wide: bool = False) -> str:
+    """A display already drawn in the light theme, as a figure of the page; it is closed afterwards."""
+    alt = " ".join(str(display.alt_text).split())
+    light, size = _drawn(display)
+    display.close()
+    display.plot(theme="dark")
+    dark, _ = _drawn(display)
+    display.close()
+    mark = f' class="wide" tabindex="0" role="group" aria-label="{h(alt)}"' if wide else ""
+    words = f"<figcaption>{h(caption)}</figcaption>" if caption else ""
+    return (
+        f'<figure{mark}><picture><source media="screen and (prefers-color-scheme: dark)" '
+        f'srcset="{dark}"><img src="{light}" alt="{h(alt)}" width="{size[0]:.0f}" height="{size[1]:.0f}"></picture>'
+        f"{words}</figure>"
+    )
+
+
+def _drawn(display: Display) -> tuple[str, tuple[float, float]]:
+    plt = pyplot()
+    held = io.BytesIO()
+    settings = {"svg.fonttype": "path", "svg.hashsalt": "separatrix"}
+    with plt.rc_context(settings):
+        display.figure_.savefig(
+            held,
+            format="svg",
+            dpi=110,
+            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
+        )
+    wide, high = display.figure_.get_size_inches()
+    return "data:image/svg+xml;base64," + base64.b64encode(held.getvalue()).decode(), (96 * wide, 96 * high)
+
+
+def attempt(make: Callable[[], Display]) -> Display | str:
+    """The display, or the sentence why there is none."""
+    try:
+        with warnings.catch_warnings():  # a plane leads to cells no row has, of which models warn
+            warnings.simplefilter("ignore", UserWarning)
+            return make()
+    except (TypeError, ValueError) as error:
+        return str(error).rstrip(".")
+
+
+def regions(model: Any, X: Any, y: Any, names: list[str] | None = None) -> Display | str:
+    """Decision regions over a pair of columns, or over two discriminant directions of more."""
+    from separatrix.show.regions import DecisionRegionsDisplay
+
+    n = int(X.shape[0])
+    if n > MOST_ROWS:
+        keep = np.sort(np.random.default_rng(0).permutation(n)[:MOST_ROWS])
+        X, y = take(X, keep), np.asarray(y)[keep]
+    columns = "lda" if X.shape[1] > 2 else None
+    found = attempt(
+        lambda: DecisionRegionsDisplay.from_estimator(model, X, y, columns=columns, steps=140, theme="light")
+    )
+    if not isinstance(found, str) or hasattr(X, "tocsr"):
+        return found
+    if names is None:
+        table = Table(X)
+        names = [name for name, number in zip(table.names, table.numeric) if number][:2]
+    if len(names) < 2:
+        return found
+    return attempt(
+        lambda: DecisionRegionsDisplay.from_estimator(
+            model, X, y, columns=tuple(names), steps=140, theme="light"
+        )
+    )
+
+
+def roc(found: Answers, classes: list[Any]) -> Display | str:
+    """Recall against false alarms of two classes, on rows not used in the fit."""
+    from separatrix.show.rates import RocDisplay
+
+    if found.P is None or len(classes) != 2:
+        return "a ROC curve is of two classes with probabilities"
+    P = found.P
+    y = np.array([str(c) for c in classes])[found.codes]
+    return attempt(lambda: RocDisplay.from_predictions(y, P[:, 1], label=str(classes[1]), theme="light"))
+
+
+def calibration(found: Answers, classes: list[Any], name: str) -> Display | str:
+    """Shares observed against probabilities predicted: of the second of two classes, or of the predicted class."""
+    from separatrix.show.calibration import CalibrationDisplay
+
+    if found.P is None:
+        return "the model has no probabilities"
+    if len(classes) == 2:
+        label = str(classes[1])
+        y, p = np.array([str(c) for c in classes])[found.codes], found.P[:, 1]
+    else:
+        label = "the predicted class"
+        y, p = np.where(found.said == found.codes, label, "another"), found.P.max(axis=1)
+    p = np.clip(p, 0.0, 1.0)
+    return attempt(lambda: CalibrationDisplay.from_predictions(y, p, label=label, name=name, theme="light"))
+
+
+def confusion(found: Answers, classes: list[Any], name: str) -> Display | str:
+    """Counts of (true class, answer)."""
+    from separatrix.show.confusion import ConfusionDisplay
+
+    if len(classes) > MOST_PARTS:
+        return f"{len(classes)} classes are too many for a picture"
+    labels = np.array([str(c) for c in classes])
+    return attempt(
+        lambda: ConfusionDisplay.from_predictions(
+            labels[found.codes], labels[found.said], classes=labels, name=name, theme="light"
+        )
+    )
+
+
+def nomogram(found: Sum, words: str) -> Display | str:
+    """The model with a ruler, from its sum over columns; its classes are two."""
+    from separatrix.show.nomogram import NomogramDisplay
+
+    if len(found.start) != 1:
+        return "a nomogram compares two classes"
+    forms = [form for form in found.forms if form.ends is not None]
+    widest = max(form.reach for form in forms)
+    order = np.argsort([-form.reach for form in forms], kind="stable")
+    shown = np.sort([j for j in order[:RULERS] if forms[j].reach > 0])
+    note = (
+        f"The {len(shown)} columns with the widest scales of {len(forms)}; total points count the others too."
+    )
+    made = NomogramDisplay(
+        words, f"probability of {found.classes[1]}", [_scale(form) for form in forms], 100.0 / widest,
+        float(found.start[0]) + sum(float(form.ends[0, 0]) for form in forms if form.ends is not None),
+        lambda s: link_of(found.mode, np.atleast_1d(s)[:, None])[:, 1].reshape(np.shape(s)),
+        lambda rows: found.terms(rows)[:, :, 0], shown, note if len(shown) < len(forms) else "",
+    )  # fmt: skip
+    made.size = (8.2, 1.9 + 0.52 * (len(shown) + 3))
+    return attempt(lambda: made.plot(theme="light"))
+
+
+def _scale(form: Form) -> Any:
+    """Cells to mark on a column's axis: round numbers over its range, or its levels."""
+    from matplotlib.ticker import MaxNLocator
+
+    from separatrix.show.nomogram import Scale
+
+    assert form.ends is not None
+    ticks: list[Any] = []
+    if form.kind == "levels":
+        ticks = list(form.cells[:12])
+    elif form.kind == "stops":
+        ticks = list(form.cells[:: max(1, len(form.cells) // 8)])
+    elif form.kind != "held":
+        inside = MaxNLocator(8, steps=[1, 2, 2.5, 5, 10]).tick_values(form.low, form.high)
+        ticks = sorted({form.low, *(float(v) for v in inside if form.low <= v <= form.high), form.high})
+    at = values_at(form, ticks)[:, 0] if ticks else form.ends[:1, 0]
+    labels = [cell_text(v, 16) for v in form.labels[:12] or ticks] or [""]
+    low, high = float(form.ends[0, 0]), float(form.ends[1, 0])
+    return Scale(
+        form.name, ticks or [form.usual], labels, at, min(low, float(at.min())), max(high, float(at.max()))
+    )
+
+
+def coefficients(names: list[str], panels: list[Panel], level: float, note: str, words: str) -> Display | str:
+    """The largest coefficients, the constant (first) left out, with intervals where the panels have them."""
+    from separatrix.show.coefficients import MOST_PANELS, CoefficientsDisplay
+
+    if len(panels) > MOST_PANELS:
+        return f"{len(panels)} sets of coefficients are too many for a picture"
+    inner = [Panel(q.title, q.value[1:], None if q.ends is None else q.ends[1:]) for q in panels]
+    size = np.array([np.where(np.isfinite(q.value), np.abs(q.value), np.inf) for q in inner])
+    shown = np.argsort(-size.max(axis=0), kind="stable")[:LARGEST]
+    told = "Lines are intervals; hollow where they hold zero." if inner[0].ends is not None else note
+    if len(shown) < len(names) - 1:
+        told = f"The {len(shown)} largest of {len(names) - 1} coefficients. {told}"
+    made = CoefficientsDisplay(words, names[1:], inner, level, shown, told)
+    across = min(len(inner), 4)
+    made.size = (
+        3.4 + 2.6 * across + 0.8 * (across == 1),
+        (0.8 + 0.27 * len(shown)) * -(-len(inner) // across) + 1.2,
+    )
+    return attempt(lambda: made.plot(theme="light"))

@@ -1,0 +1,139 @@
+"""How to get the same again: the command, versions, seeds, and a fingerprint of the data.
+
+    fingerprint = SHA-256 of the file, or of the shape, names and cells in memory
+
+Row O5. Cost O(cells).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from separatrix.show.reading import last_step
+from separatrix.show.report_parts.words import h, paragraph
+
+PACKAGES = ("separatrix", "numpy", "scipy", "scikit-learn", "numba", "pandas", "matplotlib")
+
+
+def versions() -> dict[str, str]:
+    """Package → version, of those installed; Python first."""
+    found = {"Python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def data_hash(X: Any, y: Any) -> str:
+    """SHA-256 of shape, names, cells and labels: the same table has the same, whatever holds it in memory.
+
+    Numbers are hashed as float64, other cells as text. O(np).
+
+    >>> data_hash(np.array([[1, 2]]), ["a"]) == data_hash(np.array([[1.0, 2.0]]), ["a"])
+    True
+    """
+    made = hashlib.sha256()
+    if hasattr(X, "tocsr"):
+        sparse = X.tocsr()
+        made.update(f"{sparse.shape}".encode())
+        for part in (sparse.indptr, sparse.indices, sparse.data):
+            made.update(np.ascontiguousarray(part, dtype=np.float64).tobytes())
+    else:
+        if hasattr(X, "columns") or hasattr(X, "column_names"):
+            import narwhals as nw
+
+            frame = nw.from_native(X, eager_only=True)
+            made.update(repr([str(c) for c in frame.columns]).encode())
+            columns = [frame[:, j].to_numpy() for j in range(frame.shape[1])]
+        else:
+            columns = list(np.asarray(X).T)
+        made.update(f"{len(columns)}".encode())
+        for column in columns:
+            made.update(_bytes(column))
+    made.update(_bytes(np.asarray(y)))
+    return made.hexdigest()
+
+
+def _bytes(column: np.ndarray) -> bytes:
+    if column.dtype.kind in "biuf":
+        return np.ascontiguousarray(column, dtype=np.float64).tobytes()
+    return "\x1f".join(str(v) for v in column.tolist()).encode("utf-8", "surrogatepass")
+
+
+def file_hash(path: Any) -> str | None:
+    """SHA-256 of a file; None where there is none of that name."""
+    if path is None or not os.path.isfile(path):
+        return None
+    made = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            made.update(block)
+    return made.hexdigest()
+
+
+def seeds(model: Any) -> dict[str, Any]:
+    """Every ``random_state`` of the model and its parts."""
+    if not hasattr(model, "get_params"):
+        return {}
+    every = model.get_params().items()
+    return {k: v for k, v in every if k.split("__")[-1] == "random_state" and v is not None}
+
+
+def reproduce(model: Any, X: Any, y: Any, source: Any, command: str | None) -> str:
+    """The section's inside."""
+    from sklearn import config_context
+
+    parts = []
+    if command:
+        parts.append(f"<pre><code>{h(command)}</code></pre>")
+    with config_context(print_changed_only=True):
+        text = "\n→ ".join(_short(step) for _, step in getattr(model, "steps", [("", model)]))
+    parts.append(
+        f"{paragraph('The model, with the settings that differ from the defaults:')}<pre><code>{h(text)}</code></pre>"
+    )
+    facts: list[tuple[str, str]] = []
+    if source is not None:
+        facts.append(("data", str(source)))
+    whole = file_hash(source) if isinstance(source, (str, os.PathLike)) else None
+    if whole:
+        facts.append(("SHA-256 of the file", whole))
+    n, p = X.shape
+    facts.append(("table", f"{n:,} rows, {p:,} columns"))
+    facts.append(("SHA-256 of its cells and labels", data_hash(X, y)))
+    own = seeds(model)
+    said = ", ".join(f"{k} = {v}" for k, v in own.items()) or "none in the model"
+    facts.append(("seeds", f"{said}; 0 in this report (folds and bootstraps made here)"))
+    facts.append(("versions", ", ".join(f"{k} {v}" for k, v in versions().items())))
+    facts.append(("machine", f"{platform.system()} {platform.machine()}"))
+    rows = "".join(f"<dt>{h(k)}</dt><dd>{h(v)}</dd>" for k, v in facts)
+    parts.append(f'<dl class="facts">{rows}</dl>')
+    parts.append(_encoder(model))
+    return "".join(parts)
+
+
+def _short(step: Any) -> str:
+    """An estimator with its settings, without those that run over many lines."""
+    text = repr(step)
+    if len(text) <= 400:
+        return text
+    own = {k: v for k, v in step.get_params(deep=False).items() if isinstance(v, (str, int, float, bool))}
+    return f"{type(step).__name__}({', '.join(f'{k}={v!r}' for k, v in own.items())}, …)"
+
+
+def _encoder(model: Any) -> str:
+    """What the encoder did to the columns, in its own words."""
+    for _, step in getattr(model, "steps", []):
+        if hasattr(step, "describe") and step is not last_step(model):
+            lines = [str(line) for line in step.describe()]
+            shown = lines[:200] + ([f"… and {len(lines) - 200} more"] if len(lines) > 200 else [])
+            items = "".join(f"<li>{h(line)}</li>" for line in shown)
+            return f"<details><summary>What was done to the columns</summary><ul>{items}</ul></details>"
+    return ""

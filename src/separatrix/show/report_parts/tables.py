@@ -1,0 +1,241 @@
+"""Tables of the report: the ranking with intervals and which differences are real, coefficients, confusion.
+
+Rows O5, V1, D8. Cost O(models × metrics), O(Kp).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from separatrix.judge.scores import METRICS, Interval
+from separatrix.show.coefficients import Panel, read_coefficients
+from separatrix.show.report_parts.answers import Answers
+from separatrix.show.report_parts.words import Raw, h, listed, number, paragraph, table
+
+MOST_ROWS = 60  # of coefficients
+
+
+def score_text(name: str, value: float) -> str:
+    """A score with the digits it deserves: accuracy as per cent, others with three places.
+
+    >>> score_text("accuracy", 0.97891), score_text("log_loss", 0.08123), score_text("seconds", 0.01234)
+    ('97.9 %', '0.0812', '12 ms')
+    """
+    if np.isnan(value):
+        return "–"
+    if name in ("accuracy", "error"):
+        return f"{100 * value:.1f} %"
+    if name == "seconds":
+        return f"{1000 * value:.0f} ms" if value < 1 else f"{value:.1f} s"
+    places = METRICS[name].places if name in METRICS else 3
+    return f"{value:.{places}f}".replace("-", "−")
+
+
+def span_text(name: str, found: Interval) -> str:
+    """The ends of an interval, within what the score can be; empty where there is none."""
+    if not (np.isfinite(found.low) and np.isfinite(found.high)):
+        return ""
+    low = max(found.low, 0.0)
+    high = min(found.high, 1.0) if name in ("accuracy", "error", "auc", "calibration_error") else found.high
+    if name in ("accuracy", "error"):
+        return f"{100 * low:.1f} to {100 * high:.1f}"
+    return f"{score_text(name, low)} to {score_text(name, high)}"
+
+
+def ranking(comparison: Any) -> str:
+    """Every model with intervals, best first, and whether its difference from the best is real."""
+    by = comparison.metric
+    shown = [by, *(m for m in ("log_loss", "accuracy", "auc", "calibration_error") if m != by)]
+    shown = [
+        m for m in shown if any(np.isfinite(comparison.scores[name][m].mean) for name in comparison.ranking)
+    ]
+    told = {d.model: d for d in comparison.differences}
+    reach = _reach(comparison, by)
+    rows = []
+    for place, name in enumerate(comparison.ranking, 1):
+        own = comparison.scores[name]
+        title = comparison.titles.get(name, name)
+        cells: list[Any] = [
+            f"{place}. {title}",
+            _dots(own[by], reach, comparison.scores[comparison.best][by], told.get(name)),
+        ]
+        for metric in shown:
+            span = span_text(metric, own[metric])
+            cells.append(Raw(f"{h(score_text(metric, own[metric].mean))}<small>{h(span)}</small>"))
+        cells.append(score_text("seconds", own["seconds"].mean))
+        cells.append(_difference(told.get(name), by, name == comparison.best))
+        rows.append(cells)
+    heads = ["model", "more is better" if METRICS[by].higher else "less is better"]
+    heads += [METRICS[m].title for m in shown] + ["a fit", "against the best"]
+    level = f"{100 * comparison.level:g} %"
+    caption = (
+        f"Ranked by {METRICS[by].title} over {len(comparison.used)} folds, the same for all; small figures are "
+        f"{level} intervals of the mean (corrected resampled t)"
+    )
+    made = table(heads, rows, caption=caption, left=(0, 1, len(heads) - 1), kind="ranking")
+    said = "".join(paragraph(sentence) for sentence in _told(comparison))
+    if comparison.tested:
+        parts = [
+            f"{comparison.titles.get(m, m)} {score_text(by, t[by].mean)} ({span_text(by, t[by])})"
+            for m, t in comparison.tested.items()
+        ]
+        said += paragraph(f"On the test rows, {METRICS[by].title}: {'; '.join(parts)}.")
+    cut = [f"<li>{h(comparison.titles.get(m, m))}: {h(why)}</li>" for m, why in comparison.cut.items()]
+    if comparison.interrupted:
+        said += paragraph("The comparison was interrupted: the table is of what was finished.")
+    if cut:
+        said += f"<details><summary>Not ranked: {len(cut)}</summary><ul>{''.join(cut)}</ul></details>"
+    return made + said
+
+
+def _told(comparison: Any) -> list[str]:
+    """Which differences are real, with the models' names in words."""
+
+    def names(models: list[str]) -> str:
+        return listed([str(comparison.titles.get(m, m)) for m in models], 12)
+
+    if not comparison.differences:
+        return [f"{names([comparison.best])} alone was ranked."]
+    best, by = names([comparison.best]), METRICS[comparison.metric].title
+    same = [d.model for d in comparison.differences if not d.real]
+    real = [d.model for d in comparison.differences if d.real]
+    said = []
+    if same:
+        said.append(
+            f"By {by}, {best} comes first, but {names(same)} cannot be told from it: the folds differ more than they "
+            "do."
+        )
+    if real:
+        said.append(
+            f"Really worse than {best}: {names(real)} (corrected resampled t-test, Holm, at "
+            f"{1 - comparison.level:.2g})."
+        )
+    return said
+
+
+def _difference(d: Any, by: str, best: bool) -> str:
+    if best:
+        return "the best"
+    if d is None or not np.isfinite(d.p_holm):
+        return "too few folds to tell"
+    p = "p < 0.001" if d.p_holm < 0.001 else f"p = {d.p_holm:.2g}"
+    size = f"{100 * abs(d.mean):.2g} points" if by in ("accuracy", "error") else number(abs(d.mean), 2)
+    return f"really worse, by {size} ({p})" if d.real else f"cannot be told apart ({p})"
+
+
+def _reach(comparison: Any, by: str) -> tuple[float, float]:
+    """Ends of the dots' axis: models far behind do not squeeze the others together."""
+    means = [comparison.scores[m][by].mean for m in comparison.ranking]
+    best = comparison.scores[comparison.best][by]
+    ends = [v for m in comparison.ranking for v in comparison.scores[m][by][1:] if np.isfinite(v)] + means
+    ends = [v for v in ends if np.isfinite(v)]
+    if not ends:
+        return 0.0, 1.0
+    far = 8 * max(
+        best.half if np.isfinite(best.half) else 0.0,
+        float(np.median(np.abs(np.array(means) - best.mean))),
+        1e-6,
+    )
+    low, high = max(min(ends), best.mean - far), min(max(ends), best.mean + far)
+    return (low, high) if high > low else (low - 0.5, low + 0.5)
+
+
+def _dots(own: Interval, reach: tuple[float, float], best: Interval, d: Any) -> Raw:
+    """A dot with its interval on the axis of all models, as a small drawing; the band is the best one's."""
+    wide, (a, b) = 176.0, reach
+
+    def at(v: float) -> float:
+        return 8 + (wide - 16) * min(max((v - a) / (b - a), 0.0), 1.0)
+
+    kind = "first" if d is None else "real" if d.real else ""
+    parts = [f'<line class="axis" x1="4" x2="{wide - 4:g}" y1="10" y2="10"/>']
+    if np.isfinite(best.low):
+        parts.append(
+            f'<rect class="band" x="{at(best.low):.1f}" y="1" width="{at(best.high) - at(best.low):.1f}" '
+            'height="18"/>'
+        )
+    beyond = own.mean > b or own.mean < a
+    if np.isfinite(own.low) and not beyond:
+        parts.append(f'<line class="line" x1="{at(own.low):.1f}" x2="{at(own.high):.1f}" y1="10" y2="10"/>')
+    if beyond:
+        x, s = at(own.mean), 1 if own.mean > b else -1
+        parts.append(f'<path class="line" fill="none" d="M{x - 4 * s:.1f} 5 l{5 * s} 5 l{-5 * s} 5"/>')
+    elif np.isfinite(own.mean):
+        parts.append(f'<circle class="dot" cx="{at(own.mean):.1f}" cy="10" r="4.5"/>')
+    return Raw(f'<svg class="dots {kind}" viewBox="0 0 176 20" aria-hidden="true">{"".join(parts)}</svg>')
+
+
+# ---- coefficients ----
+
+
+def read(model: Any, level: float) -> tuple[list[str], list[Panel], str] | None:
+    """(names, panels, note) of a linear model, the constant first; None of one that has no coefficients."""
+    try:
+        return read_coefficients(model, level, True)
+    except (TypeError, AttributeError):
+        return None
+
+
+def coefficients(names: list[str], panels: list[Panel], level: float) -> str:
+    """A table of each panel, largest first; at most 60 rows, and those left out are counted."""
+    made = []
+    for panel in panels:
+        size = np.where(np.isfinite(panel.value), np.abs(panel.value), np.inf)
+        order = np.argsort(-size, kind="stable")
+        kept = order[:MOST_ROWS]
+        heads = ["column", "coefficient"]
+        if panel.ends is not None:
+            heads += ["low", "high", "away from 0"]
+        rows = []
+        for j in kept:
+            row: list[Any] = [names[j], number(panel.value[j], full=True)]
+            if panel.ends is not None:
+                low, high = panel.ends[j]
+                row += [
+                    number(low, full=True),
+                    number(high, full=True),
+                    "yes" if low > 0 or high < 0 else "no",
+                ]
+            rows.append(row)
+        caption = panel.title or "Coefficients"
+        if panel.ends is not None:
+            caption += f", with {100 * level:g} % intervals"
+        if len(order) > len(kept):
+            caption += f"; the {len(kept)} largest of {len(order):,}"
+        made.append(table(heads, rows, caption=caption))
+    inside = "".join(made)
+    many = len(panels) * len(names)
+    return f"<details><summary>As a table</summary>{inside}</details>" if many > 12 else inside
+
+
+# ---- confusion ----
+
+
+def confusion(found: Answers, classes: list[Any]) -> str:
+    """Counts of (true class, answer), with the share of each class that is right."""
+    k = len(classes)
+    if k > 30:
+        right = np.array(
+            [
+                np.mean(found.said[found.codes == c] == c) if (found.codes == c).any() else np.nan
+                for c in range(k)
+            ]
+        )
+        order = np.argsort(np.where(np.isnan(right), 2.0, right), kind="stable")[:20]
+        rows = [[classes[c], int((found.codes == c).sum()), score_text("accuracy", right[c])] for c in order]
+        return table(["class", "rows", "right"], rows, caption=f"The 20 of {k} classes least often right")
+    matrix = np.bincount(found.codes * k + found.said, minlength=k * k).reshape(k, k)
+    rows = []
+    for c in range(k):
+        total = int(matrix[c].sum())
+        rows.append(
+            [
+                classes[c],
+                *(f"{v:,}" for v in matrix[c]),
+                score_text("accuracy", matrix[c, c] / total) if total else "–",
+            ]
+        )
+    heads = ["really", *(f"called {c}" for c in classes), "right"]
+    return table(heads, rows, caption="Answers to rows of each class (the most probable class is the answer)")

@@ -1,0 +1,494 @@
+"""The HTML report: harmless, whole in itself, and its sums are the model's probabilities."""
+
+import json
+import os
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+pytest.importorskip("matplotlib")
+
+from separatrix import (
+    CategoricalNB,
+    DecisionTreeClassifier,
+    GaussianNB,
+    GeneralizedLinearModel,
+    LinearDiscriminantAnalysis,
+    LinearSVC,
+    LogisticRegression,
+    NaiveBayes,
+    QuadraticDiscriminantAnalysis,
+)
+from separatrix.data.discretise import Discretizer
+from separatrix.judge.compare import compare
+from separatrix.show.coefficients import read_coefficients
+from separatrix.show.report import report_html, write_report
+from separatrix.show.report_parts import mistakes, whatif
+from separatrix.show.report_parts.answers import judged, probabilities_of
+from separatrix.show.report_parts.pieces import pieces
+from separatrix.show.report_parts.reproduce import data_hash
+from separatrix.show.report_parts.resampled import with_ends
+from separatrix.show.report_parts.sums import NotASum, Sum, bases, link_of
+from separatrix.show.report_parts.words import embedded
+from separatrix.tables.encode import TableEncoder
+
+EVIL = "<script>alert(1)</script>"
+
+
+def mixed_table(n=160, seed=0):
+    """Numbers with gaps, words with gaps, truth values and whole numbers; labels that depend on all."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "size": rng.normal(3, 2, n),
+            "sky": rng.choice(["sun", "rain", "snow"], n),
+            "open": rng.random(n) < 0.4,
+            "count": rng.poisson(3, n),
+        }
+    )
+    score = 0.7 * frame["size"] + (frame["sky"] == "sun") - 0.4 * frame["count"] + 1.2 * frame["open"]
+    y = np.where(rng.logistic(size=n) < score - score.median(), "yes", "no")
+    frame.loc[::9, "size"] = np.nan
+    frame.loc[::11, "sky"] = None
+    return frame, y
+
+
+def dated():
+    """The mixed table with a day to each row, more of them than a list has room for."""
+    frame, y = mixed_table(500, 4)
+    frame["when"] = pd.date_range("2024-01-01", periods=500).as_unit("ns")
+    frame.loc[7, "when"] = pd.NaT
+    return frame, y
+
+
+def skewed(n=200, seed=1):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    return pd.DataFrame(
+        {
+            "wait": rng.gamma(2.0 + y, 1.0),
+            "share": rng.beta(2.0 + y, 3.0),
+            "calls": rng.poisson(2.0 + 2 * y).astype(float),
+            "gap": rng.exponential(1.0 + y),
+        }
+    ), y  # fmt: skip
+
+
+def iris(classes=3):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    keep = y >= 3 - classes
+    return X[keep].reset_index(drop=True), np.array(["setosa", "versicolor", "virginica"])[y[keep]]
+
+
+def as_page(found, cells):
+    """What the page's script computes, in Python, from the data it is given: P of rows of cells."""
+    data = json.loads(embedded(whatif.data(found)))
+    out = []
+    for row in cells:
+        s = np.array(data["start"])
+        for column, x in zip(data["columns"], row):
+            if column["kind"] == "held":
+                continue
+            if column["kind"] == "levels":
+                s = s + np.array(column["values"][x])
+            elif x is None:
+                s = s + np.array(column["missing"])
+            elif column["kind"] == "stops":
+                s = s + np.array(column["values"][column["cells"].index(x)])
+            else:
+                s = (
+                    s
+                    + (
+                        bases(column["kind"], np.array([x]), column["centre"], column["width"])
+                        @ np.array(column["weights"])
+                    )[0]
+                )
+        out.append(s)
+    return link_of(data["mode"], np.array(out))
+
+
+def draw(found, n, rng):
+    """Random settings of the controls: as the page takes them, and as cells of the table."""
+    asked, cells = [], []
+    for _ in range(n):
+        row, real = [], []
+        for form in found.forms:
+            if form.kind == "held":
+                row.append(None)
+                real.append(form.usual)
+            elif form.kind == "levels":
+                place = int(rng.integers(len(form.cells)))
+                row.append(place)
+                real.append(form.cells[place])
+            elif form.missing is not None and rng.random() < 0.3:
+                row.append(None)
+                real.append(np.nan)
+            else:
+                v = (
+                    form.cells[int(rng.integers(len(form.cells)))]
+                    if form.kind == "stops"
+                    else float(rng.integers(int(form.low), int(form.high) + 1))
+                    if form.whole
+                    else float(rng.uniform(form.low, form.high))
+                )
+                row.append(v)
+                real.append(v)
+        asked.append(row)
+        cells.append(real)
+    return asked, cells
+
+
+def telling(model, X, found, n, rng):
+    """Random settings at which the model is least sure, so that a wrong sum would show."""
+    asked, cells = draw(found, 400, rng)
+    P = probabilities_of(model, frame_like(X, cells))
+    best = np.argsort(P.max(axis=1), kind="stable")[:n]
+    assert P[best[0]].max() < 0.999
+    return [asked[i] for i in best], [cells[i] for i in best], P[best]
+
+
+def frame_like(X, cells):
+    """Rows of cells as a table of the same kind as X."""
+    if not hasattr(X, "columns"):
+        return np.array(cells, dtype=float)
+    made = {}
+    for j, name in enumerate(X.columns):
+        column = [row[j] for row in cells]
+        made[name] = pd.Series(column, dtype=X[name].dtype if X[name].dtype.kind not in "iu" else float)
+    return pd.DataFrame(made)
+
+
+def models():
+    X2, y2 = iris(2)
+    X3, y3 = iris()
+    mixed, said = mixed_table()
+    odd, hit = skewed()
+    cancer = load_breast_cancer(as_frame=True)
+    families = {"wait": "gamma", "share": "beta", "calls": "poisson", "gap": "exponential"}
+    return {
+        "logistic": (LogisticRegression().fit(X2, y2), X2),
+        "softmax": (LogisticRegression().fit(X3, y3), X3),
+        "array": (LogisticRegression().fit(X3.to_numpy(), y3), X3.to_numpy()),
+        "scaled": (make_pipeline(StandardScaler(), LogisticRegression()).fit(X2, y2), X2),
+        "lda": (LinearDiscriminantAnalysis().fit(X3, y3), X3),
+        "gaussian nb": (GaussianNB().fit(X3, y3), X3),
+        "naive bayes": (NaiveBayes().fit(mixed, said), mixed),
+        "families": (NaiveBayes(families=families).fit(odd, hit), odd),
+        "encoded": (Pipeline([("t", TableEncoder()), ("m", LogisticRegression())]).fit(mixed, said), mixed),
+        "dates": (Pipeline([("t", TableEncoder()), ("m", LogisticRegression())]).fit(*dated()), dated()[0]),
+        "probit": (GeneralizedLinearModel("binomial", "probit").fit(X2, y2 == "virginica"), X2),
+        "cloglog": (GeneralizedLinearModel("binomial", "cloglog").fit(X2, y2 == "virginica"), X2),
+        "machine": (LinearSVC(calibrate="sigmoid").fit(X2, y2), X2),
+        "machines": (LinearSVC(calibrate="sigmoid").fit(X3, y3), X3),
+        "cut": (make_pipeline(Discretizer("mdl"), CategoricalNB()).fit(X3.to_numpy(), y3), X3.to_numpy()),
+        "cancer": (
+            make_pipeline(StandardScaler(), LogisticRegression()).fit(cancer.data, cancer.target), cancer.data
+        ),
+    }  # fmt: skip
+
+
+MODELS = models()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_panel_is_predict_proba(name):
+    model, X = MODELS[name]
+    found = Sum.of(model, X)
+    asked, _, expected = telling(model, X, found, 40, np.random.default_rng(3))
+    np.testing.assert_allclose(as_page(found, asked), expected, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_terms_add_up_to_the_scores(name):
+    model, X = MODELS[name]
+    found = Sum.of(model, X)
+    rows = X[:25]
+    P = link_of(found.mode, found.start + found.terms(rows).sum(axis=1))
+    np.testing.assert_allclose(P, probabilities_of(model, rows), rtol=0, atol=1e-9)
+
+
+def test_forms_are_those_of_the_families():
+    found = Sum.of(*MODELS["families"])
+    assert [form.kind for form in found.forms] == ["log", "beta", "poly", "poly"]
+    kinds = {form.name: form.kind for form in Sum.of(*MODELS["naive bayes"]).forms}
+    assert kinds["sky"] == kinds["open"] == "levels"
+
+
+@pytest.mark.parametrize(
+    "model, words",
+    [
+        (QuadraticDiscriminantAnalysis(), "is no sum over columns"),
+        (DecisionTreeClassifier(max_depth=4), ""),
+        (LinearSVC(), "has no probabilities"),
+        (LinearSVC(calibrate="isotonic"), "calibrated by steps"),
+    ],
+)
+def test_what_is_no_sum_is_refused_and_left_out(model, words):
+    X, y = iris(2)
+    model.fit(X, y)
+    with pytest.raises(NotASum) as caught:
+        Sum.of(model, X)
+    assert words in str(caught.value)
+    page = report_html(model=model, X=X, y=y)
+    assert "There is no panel to try other cells" in page and 'id="whatif-data"' not in page
+
+
+def test_contributions_add_up_to_the_odds_of_the_wrong_answer():
+    model, X = MODELS["softmax"]
+    found = Sum.of(model, X)
+    start, c = mistakes.odds(found, found.terms(X[70:71])[0], 2, 1)
+    logs = model.predict_log_proba(X[70:71])[0]
+    assert start + c.sum() == pytest.approx(logs[2] - logs[1], abs=1e-9)
+
+
+def test_worst_mistakes_are_wrong_and_ordered():
+    X, y = iris()
+    found = judged(LogisticRegression(C=0.01).fit(X, y), X, y)
+    rows = mistakes.worst(found, 5)
+    own = found.P[rows, found.codes[rows]]
+    assert len(rows) == 5 and (np.diff(own) >= 0).all() and (found.said[rows] != found.codes[rows]).all()
+    wrong = np.flatnonzero(found.said != found.codes)
+    assert (
+        own[-1] <= np.delete(found.P[wrong, found.codes[wrong]], [list(wrong).index(r) for r in rows]).min()
+    )
+
+
+class Reader(HTMLParser):
+    """Elements with attributes, ids, headings; refuses what does not close."""
+
+    VOID = ("meta", "img", "input", "br", "source", "line", "circle", "rect", "path")
+
+    def __init__(self, page):
+        super().__init__()
+        self.elements, self.stack, self.text = [], [], []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.stack and self.stack[-1] == tag, f"</{tag}> closes {self.stack[-3:]}"
+        self.stack.pop()
+
+    def handle_data(self, data):
+        if not self.stack or self.stack[-1] not in ("script", "style"):
+            self.text.append(data)
+
+    def of(self, tag):
+        return [attrs for name, attrs in self.elements if name == tag]
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    X, y = mixed_table()
+    X = X.rename(columns={"size": EVIL, "sky": '" onmouseover="alert(2)'})
+    y = np.where(y == "yes", EVIL, "no & <b>")
+    return X, y, compare(X, y, models=["majority", "naive_bayes", "logistic"], cv=3, budget=None)
+
+
+@pytest.fixture(scope="module")
+def page(comparison):
+    X, y, found = comparison
+    return report_html(
+        found, X=X, y=y, title=EVIL, source=f"/nowhere/{EVIL}.csv", command=f"separatrix {EVIL}"
+    )
+
+
+def test_nothing_comes_from_outside(page):
+    assert not re.search(r"(?i)(src|href|srcset|action|poster|data)\s*=\s*[\"']?\s*(https?:)?//", page)
+    assert not re.search(r"(?i)@import|url\(|<link|<iframe|<object|<embed|<base", page)
+    assert "https://" not in page and "http://" not in page
+    reader = Reader(page)
+    for tag, attrs in reader.elements:
+        for key in ("src", "srcset"):
+            if key in attrs:
+                assert attrs[key].startswith("data:image/svg+xml;base64,"), tag
+        if "href" in attrs:
+            assert attrs["href"].startswith("#")
+    policy = next(a["content"] for a in reader.of("meta") if a.get("http-equiv") == "Content-Security-Policy")
+    assert "default-src 'none'" in policy and "script-src 'sha256-" in policy
+
+
+def test_everything_is_escaped(page):
+    reader = Reader(page)
+    assert EVIL in "".join(reader.text)  # it is there, as text
+    scripts = reader.of("script")
+    assert len(scripts) == 2  # the numbers and the panel's own
+    assert page.count("<script") == 2 and "alert(1)</script>" not in page
+    assert not any(key.startswith("on") for _, attrs in reader.elements for key in attrs)
+
+
+def test_the_page_is_well_made(page):
+    reader = Reader(page)
+    assert reader.stack == [] and page.startswith("<!DOCTYPE html>")
+    assert reader.of("html") == [{"lang": "en"}]
+    ids = [attrs["id"] for _, attrs in reader.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    assert all(attrs.get("alt") for attrs in reader.of("img")) and len(reader.of("img")) >= 4
+    assert all(attrs.get("scope") in ("col", "row") for attrs in reader.of("th")) and reader.of("th")
+    labels = {attrs["for"] for attrs in reader.of("label") if "for" in attrs}
+    for tag in ("input", "select"):
+        for attrs in reader.of(tag):
+            assert attrs["id"] in labels or "aria-label" in attrs or attrs["type"] == "checkbox"
+    levels = [int(tag[1]) for tag, _ in reader.elements if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1 and levels.count(1) == 1 and max(np.diff(levels)) <= 1
+    targets = {attrs["href"][1:] for attrs in reader.of("a")}
+    assert targets <= set(ids)
+    for part in (
+        "alerts",
+        "verdict",
+        "pictures",
+        "ranking",
+        "coefficients",
+        "mistakes",
+        "whatif-section",
+        "reproduce",
+    ):
+        assert part in targets
+    for words in ("prefers-color-scheme: dark", "@media print", "max-width: 44rem"):
+        assert words in page
+
+
+def test_the_ranking_says_what_the_comparison_says(page, comparison):
+    _, _, found = comparison
+    text = "".join(Reader(page).text)
+    for place, name in enumerate(found.ranking, 1):
+        assert f"{place}. {found.titles[name]}" in text
+        assert f"{found.scores[name]['log_loss'].mean:.4f}" in text
+    real = sum(d.real for d in found.differences)
+    assert text.count("really worse, by") == real
+    assert text.count("cannot be told apart") == len(found.differences) - real
+
+
+def test_page_tells_how_to_reproduce(page, comparison):
+    X, y, _ = comparison
+    assert data_hash(X, y) in page and "scikit-learn" in page
+    changed = X.copy()
+    changed.iloc[5, 3] += 1
+    assert data_hash(changed, y) != data_hash(X, y)
+    assert data_hash(X, np.roll(y, 1)) != data_hash(X, y)
+
+
+def test_test_rows_are_those_judged():
+    X, y = iris()
+    model = LogisticRegression().fit(X[::2], y[::2])
+    page = report_html(model=model, X=X[::2], y=y[::2], X_test=X[1::2], y_test=y[1::2])
+    right = np.mean(model.predict(X[1::2]) == y[1::2])
+    assert "the 75 test rows" in page and f"{100 * right:.1f} %" in page
+
+
+def test_intervals_of_a_fit_without_penalty_are_wald():
+    X, y = mixed_table()
+    model = LogisticRegression(C=np.inf).fit(X[["count"]], y)
+    page = report_html(model=model, X=X[["count"]], y=y)
+    low = model.summary(level=0.95).columns["low"][1]
+    assert f"{low:#.3g}".replace("-", "−") in page
+    assert "bootstraps of the rows: how much" not in page
+
+
+def test_intervals_of_a_penalised_fit_are_as_wide_as_walds():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(1500, 3))
+    y = np.where(rng.logistic(size=1500) < X @ [1.0, -0.5, 0.0], "b", "a")
+    model, free = LogisticRegression(C=100.0).fit(X, y), LogisticRegression(C=np.inf).fit(X, y)
+    panels, note = with_ends(model, X, y, read_coefficients(model, 0.95, True)[1], 0.95)
+    table = free.summary(level=0.95)
+    wald = table.columns["high"] - table.columns["low"]
+    low, high = panels[0].ends.T
+    assert "200 bootstraps" in note and ((low < panels[0].value) & (panels[0].value < high)).all()
+    np.testing.assert_allclose(high - low, wald, rtol=0.25)
+    assert "200 bootstraps of the rows" in report_html(model=model, X=X, y=y)
+
+
+def test_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    X, y = iris(2)
+    model = LogisticRegression().fit(X, y)
+    path = tmp_path / "r.html"
+    path.write_text("old")
+    with pytest.raises(ValueError, match="y must hold a label"):
+        write_report(path, model=model, X=X, y=y[:-1])
+    monkeypatch.setattr(os, "replace", lambda *a: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        write_report(path, model=model, X=X, y=y)
+    monkeypatch.undo()
+    assert path.read_text() == "old" and os.listdir(tmp_path) == ["r.html"]
+    write_report(path, model=model, X=X, y=y)
+    assert path.read_text(encoding="utf-8").endswith("</html>\n")
+
+
+def test_bad_input_is_said():
+    X, y = iris(2)
+    model = LogisticRegression().fit(X, y)
+    with pytest.raises(ValueError, match="nothing to report on"):
+        report_html(X=X, y=y)
+    with pytest.raises(ValueError, match="X_test and y_test go together"):
+        report_html(model=model, X=X, y=y, X_test=X)
+    with pytest.raises(ValueError, match="no folder"):
+        write_report("/no/such/folder/r.html", model=model, X=X, y=y)
+    with pytest.raises(Exception, match="not fitted"):
+        report_html(model=LogisticRegression(), X=X, y=y)
+
+
+def test_same_data_same_page():
+    X, y = iris(2)
+    model = LogisticRegression().fit(X, y)
+    one, two = (report_html(model=model, X=X, y=y) for _ in range(2))
+    assert one == two
+
+
+def test_words_of_a_text_are_its_contributions():
+    rng = np.random.default_rng(0)
+    spam, ham = ["win", "cash", "now", "prize"], ["lunch", "home", "train", "mum"]
+    y = rng.integers(0, 2, 500)
+    texts = [
+        " ".join(rng.choice(spam if k != (rng.random() < 0.2) else ham, 5)) + f" n{i}"
+        for i, k in enumerate(y)
+    ]
+    X = pd.DataFrame({"text": texts})
+    labels = np.where(y == 1, "spam", "ham")
+    encoder = TableEncoder(kinds={"text": "text"})
+    model = Pipeline([("t", encoder), ("m", LogisticRegression())]).fit(X, labels)
+    found = pieces(model, X[:3])
+    for i, piece in enumerate(found):
+        logs = model.predict_log_proba(X[i : i + 1])[0]
+        assert piece.start[0] + piece.terms.sum() == pytest.approx(logs[1] - logs[0], abs=1e-9)
+    page = report_html(model=model, X=X, y=labels)
+    assert "the columns are texts or constants" in page
+    assert re.search(r'<th scope="row">text: (win|cash|now|prize|lunch|home|train|mum)</th>', page)
+
+
+def test_no_words_are_told_apart_where_there_is_no_sum():
+    from scipy.sparse import csr_matrix
+
+    X, y = iris(2)
+    sparse = csr_matrix(X.to_numpy())
+    assert pieces(DecisionTreeClassifier().fit(X.to_numpy(), y), X.to_numpy()) is None
+    assert pieces(LinearSVC().fit(sparse, y), sparse[:2]) is None
+    assert pieces(LogisticRegression().fit(sparse, y), sparse[:2]) is not None
+    page = report_html(model=LogisticRegression().fit(sparse, y), X=sparse, y=y)
+    assert "an empty row" in page and "There is no panel" in page
+
+
+def test_cells_not_met_in_training_have_terms():
+    X, y = dated()
+    model = Pipeline([("t", TableEncoder()), ("m", LogisticRegression())]).fit(X, y)
+    found = Sum.of(model, X)
+    new = X[:30].copy()
+    new["when"] += pd.Timedelta(days=4000)
+    new["sky"] = "fog"
+    P = link_of(found.mode, found.start + found.terms(new).sum(axis=1))
+    np.testing.assert_allclose(P, model.predict_proba(new), rtol=0, atol=1e-9)
+    form = next(f for f in found.forms if f.name == "when")
+    assert "2024-01-01" in form.labels and "(missing)" in form.labels and len(form.cells) <= 103
