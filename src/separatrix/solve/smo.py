@@ -288,7 +288,7 @@ class _Run:
         positions, which = np.unique(self.position[ws], return_inverse=True)
         slots = rows.fetch(rows.active[positions])
         K = rows.between(slots, self.position[ws])
-        beta, part = self.b[ws], v[ws]
+        beta, part = self.b[ws], v[ws].astype(K.dtype, copy=False)
         limit = int(min(self.max_steps - self.steps, 10 * len(ws) + 100))
         share = (
             0.0 if len(ws) == len(self.variables) else 0.1

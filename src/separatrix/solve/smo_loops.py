@@ -14,6 +14,7 @@ TAU = 1e-12  # curvature of a pair that has none
 BINS = 512  # of a histogram; the bits above its number say what a variable may do
 RISE, FALL = 1024, 2048
 FAR = 1e150  # added to a slope to take it out of the running; its square is still a number
+FAR_SINGLE = 1e18
 
 
 @njit(cache=True, nogil=True)
@@ -106,32 +107,34 @@ def pairs(K, row, v, beta, low, high, tol, share, limit, negative):  # type: ign
     is moved out of the way by FAR, and where a largest value sits is looked up afterwards.
     """
     q = v.shape[0]
+    real = v.dtype.type  # single precision where K is: twice as many numbers in a vector
+    zero, two, tau, far = real(0.0), real(2.0), real(TAU), real(FAR if v.itemsize == 8 else FAR_SINGLE)
     goal = tol
     gained = 0.0
     indefinite = False
-    diagonal, gain = np.empty(q), np.empty(q)
-    no_rise, no_fall = np.empty(q), np.empty(q)
+    diagonal, gain = np.empty(q, v.dtype), np.empty(q, v.dtype)
+    no_rise, no_fall = np.empty(q, v.dtype), np.empty(q, v.dtype)
     for t in range(q):
         diagonal[t] = K[row[t], t]
-        no_rise[t] = 0.0 if beta[t] < high[t] else -FAR
-        no_fall[t] = 0.0 if beta[t] > low[t] else FAR
-    up = -np.inf
+        no_rise[t] = zero if beta[t] < high[t] else -far
+        no_fall[t] = zero if beta[t] > low[t] else far
+    up = real(-np.inf)
     for t in range(q):
         up = max(up, v[t] + no_rise[t])
     for step in range(limit):
-        if up < -0.5 * FAR:
+        if up < -0.5 * far:
             return step, gained, indefinite
         i = 0
         while v[i] + no_rise[i] < up:
             i += 1
         Ki = K[row[i]]
-        lo, best = np.inf, 0.0
+        lo, best = real(np.inf), zero
         own = diagonal[i]
         for t in range(q):
             x = v[t] + no_fall[t]
             lo = min(lo, x)
-            b = max(up - x, 0.0)
-            g = b * b / max(own + diagonal[t] - 2.0 * Ki[t], TAU)
+            b = max(up - x, zero)
+            g = b * b / max(own + diagonal[t] - two * Ki[t], tau)
             gain[t] = g
             best = max(best, g)
         if step == 0:
@@ -141,10 +144,11 @@ def pairs(K, row, v, beta, low, high, tol, share, limit, negative):  # type: ign
         j = 0
         while gain[j] < best:
             j += 1
-        eta = own + diagonal[j] - 2.0 * Ki[j]
+        eta = np.float64(own) + diagonal[j] - 2.0 * Ki[j]
         if eta < negative:
             indefinite = True
-        d = (up - v[j]) / max(eta, TAU)
+        spread = np.float64(up) - v[j]
+        d = spread / max(eta, TAU)
         room_i, room_j = high[i] - beta[i], beta[j] - low[j]
         if d >= room_i or d >= room_j:
             d = min(room_i, room_j)
@@ -154,13 +158,14 @@ def pairs(K, row, v, beta, low, high, tol, share, limit, negative):  # type: ign
             beta[i] += d
             beta[j] -= d
         for t in (i, j):
-            no_rise[t] = 0.0 if beta[t] < high[t] else -FAR
-            no_fall[t] = 0.0 if beta[t] > low[t] else FAR
-        gained += d * (up - v[j] - 0.5 * d * eta)
+            no_rise[t] = zero if beta[t] < high[t] else -far
+            no_fall[t] = zero if beta[t] > low[t] else far
+        gained += d * (spread - 0.5 * d * eta)
         Kj = K[row[j]]
-        up = -np.inf
+        move = real(d)
+        up = real(-np.inf)
         for t in range(q):
-            x = v[t] - d * (Ki[t] - Kj[t])
+            x = v[t] - move * (Ki[t] - Kj[t])
             v[t] = x
             up = max(up, x + no_rise[t])
     return limit, gained, indefinite
