@@ -80,7 +80,6 @@ for headers in ("keep", "strip"):
     print("  " + str(model.verdict_).replace("\n", "\n  "))
 
 
-
 def ten_splits(pattern):
     """Shares right; all words are counted once, and each split keeps the columns its training rows would."""
     counts = TextFeatures(token_pattern=pattern).fit_transform(texts)
@@ -100,7 +99,9 @@ print("\n  over ten splits, headers kept")
 splits = {}
 for name, pattern in (("between blanks", r"\S+"), ("letters and digits", r"\w\w+")):
     splits[name] = right = ten_splits(pattern)
-    print(f"  words {name:18s}   {right.mean():.4f} ± {right.std():.4f}   ({right.min():.4f} to {right.max():.4f})")
+    print(
+        f"  words {name:18s}   {right.mean():.4f} ± {right.std():.4f}   ({right.min():.4f} to {right.max():.4f})"
+    )
 
 versus = {}
 for headers, (X, X_later, bag) in kept.items():
@@ -138,6 +139,8 @@ for at, (name, ink) in enumerate(
     [("counts: multinomial", BLUE), ("presence: Bernoulli", ORANGE_INK), ("dashed: no headers", GREY)]
 ):
     say(right, size[0], (0.95 if real else 0.9) - 0.07 * at, name, ink)
-right.set(xscale="log", ylim=(0, 1.02), xlabel="words in the vocabulary, most used first", ylabel="share right")
+right.set(
+    xscale="log", ylim=(0, 1.02), xlabel="words in the vocabulary, most used first", ylabel="share right"
+)
 right.set_title("Counts against presence")
 save(fig, __file__)

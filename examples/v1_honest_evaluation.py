@@ -23,7 +23,9 @@ X, X_kept, y, y_kept = train_test_split(X, y, test_size=0.25, stratify=y, random
 found = compare(X, y, test=(X_kept, y_kept), budget=30, random_state=0)
 print(found)
 winner = found.titles[found.best]
-print(f"\nWhat the winner answered, by true class, each row by a fit that has not seen it:\n{found.confusion()}")
+print(
+    f"\nWhat the winner answered, by true class, each row by a fit that has not seen it:\n{found.confusion()}"
+)
 
 fig, (left, middle, right) = figure(
     1, 3, "The best of these models can hardly be told apart, and the intervals say so",
@@ -49,7 +51,9 @@ for b in np.unique(bins):
     middle.plot([said] * 2, [max(centre - wide, 0), min(centre + wide, 1)], color=BLUE, linewidth=1.6)
     middle.plot(said, share, "o", color=BLUE, markersize=7)
     side = {"ha": "left", "xytext": (9, 0)} if said < 0.7 else {"ha": "right", "xytext": (-9, 0)}
-    middle.annotate(f"{count} rows", (said, share), textcoords="offset points", va="center", fontsize=9, **side)
+    middle.annotate(
+        f"{count} rows", (said, share), textcoords="offset points", va="center", fontsize=9, **side
+    )
 middle.set(title="Do its probabilities mean what they say?", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
 middle.set(xlabel=f"P(malignant) of {winner}, unseen rows", ylabel="share that was malignant")
 error = found.scores[found.best]["calibration_error"].mean
@@ -65,5 +69,14 @@ curve.plot(right, legend=False)
 right.set(title="Would more rows help?", ylim=(0, None))
 for name, ink in zip(pair, (BLUE, RED)):
     up = 0.006 if name == "naive Bayes" else -0.013
-    say(right, curve.sizes[-1], curve.curve(name)[-1, 0] + up, name, ink, ha="right", va="bottom", fontweight="bold")
+    say(
+        right,
+        curve.sizes[-1],
+        curve.curve(name)[-1, 0] + up,
+        name,
+        ink,
+        ha="right",
+        va="bottom",
+        fontweight="bold",
+    )
 save(fig, __file__)

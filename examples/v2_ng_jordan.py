@@ -58,7 +58,9 @@ def levels(name, rows=None):
     kinds = infer_kinds(table)
     pair = {
         "naive Bayes": make_pipeline(TableEncoder(form="native", kinds=kinds), NaiveBayes()),
-        "logistic regression": make_pipeline(TableEncoder(kinds=kinds), LogisticRegression(C=1e4, max_iter=500)),
+        "logistic regression": make_pipeline(
+            TableEncoder(kinds=kinds), LogisticRegression(C=1e4, max_iter=500)
+        ),
     }
     return table, y, pair, TableEncoder().fit(table).get_feature_names_out().size
 
@@ -96,7 +98,9 @@ for place, (ax, (title, (X, y, pair, p))) in enumerate(zip(axes.flat, cases.item
     curve = learning_curve(pair, X, y, n_repeats=15, random_state=0)
     cross = curve.crossover(*pair)
     needed = [rows_needed(curve.sizes, errors) for errors in curve.means]
-    print(f"{title:25} p {p:3}  rows to within 2 points of the last error: {needed[0]:4} and {needed[1]:4};  {cross}")
+    print(
+        f"{title:25} p {p:3}  rows to within 2 points of the last error: {needed[0]:4} and {needed[1]:4};  {cross}"
+    )
     early.append(needed[0] <= needed[1])
     ahead.append(cross.after == "logistic regression")
     sure.append(ahead[-1] and cross.share >= 0.95)
@@ -104,7 +108,9 @@ for place, (ax, (title, (X, y, pair, p))) in enumerate(zip(axes.flat, cases.item
         ratios.append(cross.size / p)
     curve.plot(ax, legend=False)
     ax.axvline(p, color=GREY, linewidth=0.9, linestyle="--", zorder=0)
-    ax.set(title=title, xlabel="rows of training" if place >= 5 else "", ylabel="error" if place % 5 == 0 else "")
+    ax.set(
+        title=title, xlabel="rows of training" if place >= 5 else "", ylabel="error" if place % 5 == 0 else ""
+    )
     ax.set_ylim(0, None)
     if cross.size is not None:
         at = float(np.interp(np.log(cross.size), np.log(curve.sizes), curve.means[0]))

@@ -89,7 +89,7 @@ def default_case(kind: type, t: Tables) -> tuple:
     name = kind.__name__
     model = kind("binomial") if name == "GeneralizedLinearModel" else kind()
     odd = {"TableEncoder": t.full, "TextFeatures": t.posts}
-    X = odd[name] if name in odd else t.counts if name in COUNTS else t.X
+    X = odd.get(name, t.counts if name in COUNTS else t.X)
     return model, X, t.X[:, 0] if name.endswith("Regressor") or name in REGRESSORS else t.two
 
 

@@ -187,7 +187,9 @@ def each_in_threads(work: Callable[[Any], None], items: Sequence[Any]) -> None:
     tasks = [_pool(workers).submit(work, item) for item in items]
     try:
         for task in tasks:
-            while not task.done():  # a wait without end would not notice a Ctrl-C that another thread was given
+            while (
+                not task.done()
+            ):  # a wait without end would not notice a Ctrl-C that another thread was given
                 wait((task,), SIGNAL)
             task.result()
     finally:

@@ -22,7 +22,6 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_count
 from separatrix.data.frames import data_frame
 from separatrix.inference.summary import Summary
-from separatrix.models.bags import Draws, rows_a_bag
 from separatrix.judge.decomposition import (
     FREEDOM,
     LEAST,
@@ -32,6 +31,7 @@ from separatrix.judge.decomposition import (
     zero_one_table,
 )
 from separatrix.judge.left_out import Task, ask_left_out, read_task
+from separatrix.models.bags import Draws, rows_a_bag
 from separatrix.models.running import seed_of, threads
 
 NAMES = {"error": "error", "bias": "bias", "variance": "variance", "noise": "noise"}

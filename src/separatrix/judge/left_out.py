@@ -27,8 +27,8 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.door import as_labels, is_dask, read_labels, read_weights
 from separatrix.data.engine import each_in_threads, engine, one_blas_thread
 from separatrix.data.kernels import Index
-from separatrix.models.bags import Draws
 from separatrix.judge.decomposition import Repeats, equal_rows
+from separatrix.models.bags import Draws
 
 BAR = 24  # places of the progress bar
 LOSSES = ("squared", "zero_one")
