@@ -492,3 +492,12 @@ def test_damaged_bytes_never_raise_anything_else(suffix, frame, tmp_path):
                 assert len(read(path, target=target)) > 0
         with contextlib.suppress(TableError):
             assert sum(map(len, read_chunks(path, schema, rows=7))) > 0
+
+
+def test_documents_of_a_folder_are_text_however_short(tmp_path):
+    for label, words in (("wet", "rain and more rain"), ("dry", "sun and wind")):
+        (tmp_path / label).mkdir()
+        for i in range(10):
+            (tmp_path / label / f"{i}.txt").write_text(f"{words} {i}")
+    table = read(tmp_path)
+    assert table.kinds == {"file": "identifier", "text": "text"} and len(table.frame) == 20

@@ -109,6 +109,8 @@ def _finished(raw: Raw, target: str | None, kinds: Mapping[str, str] | None, cla
             frame, column, rows = frame[known].reset_index(drop=True), column[known], rows[known]
         labels = _labels(raw.name, target, column, classes)
     check_kinds(kinds, [str(c) for c in frame.columns])
+    if raw.format == "folder":  # a document is text, however short
+        kinds = {"file": "identifier", "text": "text", **(kinds or {})}
     found = infer_kinds(frame, kinds)
     notes += kind_notes(frame, found, kinds)
     if all(kind in ("identifier", "constant") for kind in found.values()) and labels is not None:
