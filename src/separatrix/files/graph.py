@@ -48,8 +48,15 @@ class Graph:
         self.constants: list[Any] = []
         self._count = 0
         self._known: dict[tuple[Any, ...], str] = {}
+        self._taken: frozenset[str] = frozenset()
+
+    def reserve(self, names: Sequence[str]) -> None:
+        """Names that no tensor made here may have: a column of the table may be called t1."""
+        self._taken |= set(names)
 
     def _new(self, letter: str) -> str:
+        while f"{letter}{self._count}" in self._taken:
+            self._count += 1
         self._count += 1
         return f"{letter}{self._count - 1}"
 

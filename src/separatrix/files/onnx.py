@@ -1,7 +1,8 @@
 """A fitted model as an ONNX graph:  to_onnx(model) → bytes, the same probabilities to 1e-6 (row O8).
 
     in     "X" (n, p) float64; or, where some columns hold words, one tensor (n, 1) a column under its name: text for
-           words ("" where missing), float64 for numbers (NaN where missing)
+           words ("" where missing), float64 for numbers (NaN where missing); so always before a TableEncoder, but for
+           the columns that it leaves out
     out    "label" (n,), the class: int64, text, float64 or bool;   "probabilities" (n, K), in the order of classes_
            (a generalised linear model that is no binomial has "mean" (n, 1) instead)
 
@@ -22,6 +23,7 @@ from separatrix.files import onnx_densities, onnx_trees  # noqa: F401  they regi
 from separatrix.files.graph import IR, ML, ML_OPSET, OPSET, Cells, Graph, OnnxExportError, onnx
 from separatrix.files.onnx_encode import encoded, words_of
 from separatrix.files.onnx_models import convert, linear, mean_of
+from separatrix.files.onnx_tables import table_inputs
 from separatrix.files.whole import write_whole
 
 
@@ -84,25 +86,38 @@ def _taken_apart(model: Any, encoder: Any) -> tuple[Any, list[Any]]:
 
 
 def _inputs(g: Graph, package: Any, first: Any, model: Any, steps: list[Any]) -> tuple[Cells, list[Any]]:
-    """The tensors a row is given by: one for all columns, or one a column where some hold words."""
+    """The tensors a row is given by: one for all columns, or one a column (words, or a TableEncoder)."""
     info, kinds = package.helper.make_tensor_value_info, package.TensorProto
-    words = words_of(first) if steps else words_of(model)
-    if steps and words is None:
-        found = (words_of(s) for s in (*steps, model))
-        words = next((w for w in found if w is not None and len(w) == _width(first)), None)
-    if words is None or not words.any():
-        return Cells.matrix(g, "X"), [info("X", kinds.DOUBLE, [None, _width(first)])]
-    names = getattr(first, "feature_names_in_", None)
-    names = [f"x{j}" for j in range(len(words))] if names is None else [str(n) for n in names]
-    taken = {"label", "probabilities"} & set(names)
+    inner = first
+    while type(inner).__name__ == "Pipeline" and inner.steps:
+        inner = inner.steps[0][1]
+    names: Any
+    words: Any
+    if type(inner).__name__ == "TableEncoder" and type(inner).__module__ == "separatrix.tables.encode":
+        names, words = table_inputs(inner)
+    else:
+        words = words_of(first) if steps else words_of(model)
+        if steps and words is None:
+            found = (words_of(s) for s in (*steps, model))
+            words = next((w for w in found if w is not None and len(w) == _width(first)), None)
+        if words is None or not words.any():
+            return Cells.matrix(g, "X"), [info("X", kinds.DOUBLE, [None, _width(first)])]
+        names = getattr(first, "feature_names_in_", None)
+        names = [f"x{j}" for j in range(len(words))] if names is None else [str(n) for n in names]
+    taken = {"", "label", "probabilities", *(["mean"] if _is_mean(model) else [])} & set(names)
     if taken or len(set(names)) < len(names):
         raise OnnxExportError(
             f"column {sorted(taken)[0] if taken else names[0]!r} has a name that is taken: rename it"
         )
+    g.reserve(names)
     tensors = [
         info(n, kinds.STRING if w else kinds.DOUBLE, [None, 1]) for n, w in zip(names, words, strict=True)
     ]
     return Cells(g, None, tuple(names), tuple(bool(w) for w in words), tuple(names)), tensors
+
+
+def _is_mean(model: Any) -> bool:
+    return type(model).__name__ == "GeneralizedLinearModel" and model.family_.name != "binomial"
 
 
 def _width(first: Any) -> int | None:
@@ -117,7 +132,7 @@ def _outputs(g: Graph, package: Any, model: Any, cells: Cells) -> list[Any]:
     """The graph's last nodes, named as promised."""
     info, kinds = package.helper.make_tensor_value_info, package.TensorProto
     node = package.helper.make_node
-    if type(model).__name__ == "GeneralizedLinearModel" and model.family_.name != "binomial":
+    if _is_mean(model):
         if hasattr(model, "_table"):
             raise OnnxExportError(
                 "a formula is code that is run on every new frame: fit to the columns themselves"

@@ -1,6 +1,7 @@
 """Transformers in front of a model, as graph pieces:  Cells → Cells (row O8).
 
-    pipelines and column transformers, scaling, imputing, one-hot and ordinal codes, PCA, radial basis, bins
+    pipelines and column transformers, scaling, imputing, one-hot and ordinal codes, PCA, radial basis, bins;
+    TableEncoder (onnx_tables.py)
 
 A transformer of another kind may bring its own piece: a method ``to_onnx_nodes(graph, cells)`` that adds nodes and
 returns the :class:`~separatrix.files.graph.Cells` it makes, and, where its table has columns of words, a method
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.files.graph import ML, Cells, Graph, OnnxExportError
+from separatrix.files.onnx_tables import table
 
 Piece = Callable[[Graph, Any, Cells], Cells]
 
@@ -243,4 +245,5 @@ PIECES: dict[str, Piece] = {
     "FunctionTransformer": _passthrough,
     "RadialBasis": _radial,
     "Discretizer": _bins,
+    "TableEncoder": table,
 }

@@ -331,8 +331,9 @@ def _back(cells: Any, centre: FloatArray, own: FloatArray, q: int) -> FloatArray
     """Σ z·own of a tile: (q,) or (q, k)."""
     p = len(centre)
     out = np.empty((q, *own.shape[1:]))
-    mass = own.sum(axis=0)
-    out[:p] = cells.T @ own - np.multiply.outer(centre, mass)
+    with np.errstate(over="ignore", invalid="ignore"):  # against the wall: the step is refused as not finite
+        mass = own.sum(axis=0)
+        out[:p] = cells.T @ own - np.multiply.outer(centre, mass)
     out[p:] = mass
     return out
 
