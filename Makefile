@@ -29,7 +29,7 @@ help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/.installed-demo ## compare classifiers on real data, and write a report worth opening to out/demo/
-	@$(PY) -m separatrix compare breast-cancer --budget 60 --out out/demo
+	@$(PY) -m separatrix compare breast-cancer --budget 45 --out out/demo
 
 test: $(VENV)/.installed-test ## all tests, the examples in docstrings, and the import-layer contract
 	$(PY) -m pytest -n $(JOBS) --dist $(DIST) $(PYTEST_ARGS)
