@@ -331,9 +331,9 @@ def read_X(X: Any) -> Any:
     if sp.issparse(X):
         return getattr(X, "tocsr")()  # noqa: B009  the stubs know no method of any sparse matrix
     if hasattr(X, "columns"):
-        from separatrix.tables.encode import _as_frame
+        from separatrix.tables.encode import as_frame
 
-        return _as_frame(X)
+        return as_frame(X)
     cells = np.asarray(X)
     if cells.dtype.kind in "US" and isinstance(X, (list, tuple)):
         cells = np.array(X, dtype=object)  # numbers beside words stay numbers

@@ -146,7 +146,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _learn(self, X: Any) -> tuple[pd.DataFrame, dict[str, Any]]:
         self._check_parameters()
-        frame = _as_frame(X)
+        frame = as_frame(X)
         given = {**(X.kinds if isinstance(X, Table) else {}), **(self.kinds or {})}
         self.kinds_: dict[str, str] = infer_kinds(frame, given)
         self.feature_names_in_ = np.array([str(c) for c in frame.columns], dtype=object)
@@ -245,7 +245,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _fitting(self, X: Any) -> pd.DataFrame:
         """The frame with the columns of training; refused by naming those it lacks."""
-        frame = _as_frame(X)
+        frame = as_frame(X)
         known = set(self.kinds_)
         wanted = [part.name for part in self._parts]  # what is left out may be absent
         lacking = [name for name in wanted if name not in frame.columns]
@@ -395,7 +395,7 @@ def _default_text(n: int) -> TextFeatures:
     return TextFeatures(weighting="tf-idf", min_df=2 if n >= 100 else 1, max_features=50_000)
 
 
-def _as_frame(X: Any) -> pd.DataFrame:
+def as_frame(X: Any) -> pd.DataFrame:
     import pandas as pd
 
     if isinstance(X, Table):
