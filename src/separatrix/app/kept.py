@@ -22,7 +22,6 @@ from separatrix.files.store import ModelFile, describe, load, save
 from separatrix.tables.chunks import read_chunks
 from separatrix.tables.kinds import LEFT_OUT
 from separatrix.tables.read import read
-from separatrix.tables.sources import TableError
 from separatrix.tables.table import Schema, Table
 
 if TYPE_CHECKING:
@@ -176,29 +175,6 @@ def needed(schema: Schema) -> Schema:
         return schema
     readings = tuple(r for r in schema.readings if schema.kinds.get(r.name) not in LEFT_OUT)
     return replace(schema, readings=readings or schema.readings)
-
-
-def as_written(schema: Schema) -> Schema:
-    """The same columns, every cell as it is written."""
-    return replace(schema, readings=tuple(type(r)(r.name, "words", empty=()) for r in schema.readings))
-
-
-def understood(data: str, words: pd.DataFrame, schema: Schema) -> pd.DataFrame:
-    """A piece whose cells are as they are written, read as in training; a cell that cannot be is named by its row."""
-    import pandas as pd
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    start = int(words.index[0]) + 1 if len(words) else 1
-    made = {}
-    for reading in schema.readings:
-        cells = pa.chunked_array(pa.array(words[reading.name], pa.string()))
-        try:
-            read_as = reading.read(pc.utf8_trim_whitespace(cells) if reading.empty else cells, start)
-        except TableError as error:
-            raise TableError(f"{data}: {error}") from None
-        made[reading.name] = read_as.reset_index(drop=True)
-    return pd.DataFrame(made)
 
 
 def _some(names: Any, most: int = 12) -> str:

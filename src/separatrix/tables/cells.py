@@ -51,9 +51,10 @@ DISTINCT = 20
 # Spellings of numbers that float() does not read: the pattern of a cell, and how to turn it into one that it does.
 GROUPS = re.compile(r"([+-]?)(\d{1,3}(?:,\d{3})+)(\.\d+)?")
 COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d*),\d+(?:[eE][+-]?\d+)?")
+STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
 DATES = (
     (re.compile(r"\d{4}-\d{1,2}-\d{1,2}"), ("%Y-%m-%d",)),
-    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*"), ("ISO8601",)),
+    (STAMP, ("ISO8601",)),
     (re.compile(r"\d{4}/\d{1,2}/\d{1,2}"), ("%Y/%m/%d",)),
     (re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}"), ("%d.%m.%Y",)),
     (re.compile(r"\d{1,2}/\d{1,2}/\d{4}"), ("%d/%m/%Y", "%m/%d/%Y")),
@@ -90,6 +91,8 @@ class Reading:
             values = plain_numbers(words, self.empty)
             if values is not None and not np.isinf(values).any():
                 return pd.Series(values, name=self.name)
+        if self.storage == "words":
+            return pd.Series(pd.array(without(words, self.empty), dtype="str"), name=self.name, copy=False)
         distinct, codes = _distinct(words)
         known = np.array([w in set(self.empty) for w in distinct], dtype=bool)
         if self.storage in ("number", "boolean"):
@@ -98,12 +101,9 @@ class Reading:
             if self.storage == "boolean":
                 values = np.array([{"true": 1.0, "false": 0.0}.get(w.lower(), np.nan) for w in distinct])
                 wrong = np.isnan(values) & ~known
-        elif self.storage == "date":
-            values = _dates(distinct, self.format)
-            wrong = np.isnat(values) & ~known
         else:
-            column = np.array([None if e else w for w, e in zip(distinct, known)], dtype=object)
-            return pd.Series(_take(column, codes, None), name=self.name, dtype="str")
+            values = _dates_or_stamps(distinct, self.format)
+            wrong = np.isnat(values) & ~known
         if wrong.any() and not self.lenient:
             i = int(np.flatnonzero(np.isin(codes, np.flatnonzero(wrong)))[0])
             raise TableError(
@@ -282,16 +282,36 @@ def _dates(words: list[str], format: str) -> np.ndarray:
     return parsed.dt.tz_localize(None).to_numpy(dtype="datetime64[us]")
 
 
+def _dates_or_stamps(words: list[str], format: str) -> np.ndarray:
+    """Dates in the format of training, or as time stamps, which nobody can misread."""
+    moments = _dates(words, format)
+    stamps = [i for i in np.flatnonzero(np.isnat(moments)) if STAMP.fullmatch(words[i])]
+    if stamps:
+        moments[stamps] = _dates([words[i] for i in stamps], "ISO8601")
+    return moments
+
+
 def plain_numbers(words: Any, empty: tuple[str, ...]) -> np.ndarray | None:
     """The numbers, NaN where a cell is empty, in C; None where some cell is neither."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    try:
-        bare = pc.if_else(pc.is_in(words, pa.array(empty, pa.string())), None, words)
-        return np.asarray(pc.cast(bare, pa.float64()).to_numpy(zero_copy_only=False))
-    except pa.ArrowInvalid:
-        return None
+    for cells in (lambda: words, lambda: without(words, empty)):  # most columns have no empty cell
+        try:
+            return np.asarray(pc.cast(cells(), pa.float64()).to_numpy(zero_copy_only=False))
+        except pa.ArrowInvalid:
+            pass
+    return None
+
+
+def without(words: Any, empty: tuple[str, ...]) -> Any:
+    """Arrow strings, null where a word says that the cell is empty. O(n)."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not empty:
+        return words
+    return pc.if_else(pc.is_in(words, pa.array(empty, pa.string())), pa.scalar(None, pa.string()), words)
 
 
 def _distinct(words: Any) -> tuple[list[str], np.ndarray]:

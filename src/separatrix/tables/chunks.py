@@ -47,19 +47,59 @@ def read_chunks(
     >>> [len(piece) for piece in read_chunks("enjoy-sport", table.schema, rows=3)]
     [3, 1]
     """
+    for columns, start, length in _pieces(source, schema, rows, delimiter):
+        yield _conformed(str(source), columns, schema, start, length, extra)
+
+
+def chunks_as_written(
+    source: Any, schema: Schema, *, rows: int = 100_000, delimiter: str | None = None
+) -> Iterator[tuple[pd.DataFrame, dict[str, Any]]]:
+    """(a piece of ``read_chunks`` without other columns, {column: its cells as the file spells them}) (T3).
+
+
+
+
+    >>> from separatrix.tables.read import read
+    >>> table = read("enjoy-sport")
+    >>> frame, cells = next(chunks_as_written("enjoy-sport", table.schema, rows=3))
+    >>> len(frame), cells["Sky"].to_pylist()
+    (3, ['Sunny', 'Sunny', 'Rainy'])
+    """
+    for columns, start, length in _pieces(source, schema, rows, delimiter):
+        yield (
+            _conformed(str(source), columns, schema, start, length, False),
+            {name: words_of(column) for name, column in columns.items()},
+        )
+
+
+def words_of(column: Any) -> Any:
+    """A column as Arrow strings, null where a cell is missing. O(n)."""
+    import pandas as pd
+    import pyarrow as pa
+
+    if not isinstance(column, pd.Series):
+        return column
+    return pa.array(column.astype("str"), pa.string())
+
+
+def _pieces(
+    source: Any, schema: Schema, rows: int, delimiter: str | None
+) -> Iterator[tuple[Columns, int, int]]:
+    """(columns, the rows before them, how many rows they have)."""
     needs_frames()
     if isinstance(rows, bool) or not isinstance(rows, (int, np.integer)) or rows < 1:
         raise TableError(f"rows is {rows!r}; give a whole number above 0")
     start = 0
-    for columns, length in _pieces(source, schema, int(rows), delimiter):
-        frame = _conformed(str(source), columns, schema, start, length, extra)
+    for columns, length in _by_format(source, schema, int(rows), delimiter):
+        yield columns, start, length
         start += length
-        yield frame
     if start == 0:
         raise TableError(f"{source}: names, but no row below them; give a table with rows")
 
 
-def _pieces(source: Any, schema: Schema, rows: int, delimiter: str | None) -> Iterator[tuple[Columns, int]]:
+def _by_format(
+    source: Any, schema: Schema, rows: int, delimiter: str | None
+) -> Iterator[tuple[Columns, int]]:
     path = Path(source).expanduser() if isinstance(source, (str, Path)) else None
     opened = open_source(path) if path is not None and path.is_file() else None
     if (opened is not None and opened.format in ("csv", "tsv")) or _is_label_text(opened):

@@ -56,7 +56,7 @@ class Levels:
             *([f"{self.name} is missing"] if self.gaps else []),
         ]
 
-    def columns(self, words: np.ndarray) -> sp.csr_matrix:
+    def columns(self, words: list[str], codes: np.ndarray) -> sp.csr_matrix:
         """The place of each cell's 1, if it has one."""
         kept = self.kept()
         place = {level: j for j, level in enumerate(kept)}
@@ -65,9 +65,10 @@ class Levels:
         empty = width - 1 if self.gaps else -1
         if self.reference is not None:
             place[self.reference] = -1
-        at = np.fromiter((empty if w is None else place.get(w, other) for w in words), np.int64, len(words))
-        rows = np.flatnonzero(at >= 0)
-        return sp.csr_matrix((np.ones(len(rows)), (rows, at[rows])), shape=(len(words), width))
+        at = np.array([*(place.get(w, other) for w in words), empty])[codes]
+        held = at >= 0
+        ends = np.concatenate([[0], np.cumsum(held)])
+        return sp.csr_matrix((np.ones(ends[-1]), at[held], ends), shape=(len(codes), width))
 
 
 @dataclass(frozen=True)
@@ -187,9 +188,14 @@ def _is_number(value: Any) -> bool:
 
 def words_of(column: pd.Series) -> np.ndarray:
     """Cells as words, None where missing; 3.0 is spelled 3, as it is where no cell beside it is missing."""
+    words, codes = coded(column)
+    return np.array([*words, None], dtype=object)[codes]
+
+
+def coded(column: pd.Series) -> tuple[list[str], np.ndarray]:
+    """The different words of a column, and each cell's place among them, −1 where missing."""
     codes, levels = column.factorize()
-    spelled = np.array([_spelled(v) for v in levels.tolist()] + [None], dtype=object)
-    return spelled[codes]
+    return [_spelled(v) for v in levels.tolist()], codes
 
 
 def _spelled(value: Any) -> str:

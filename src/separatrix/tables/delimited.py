@@ -13,9 +13,11 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from separatrix.tables.cells import NUMBER
 from separatrix.tables.sources import Source, TableError
@@ -213,6 +215,46 @@ def parse(source: Source, dialect: Dialect, stream: Any, block: int | None = Non
         ),
     )
     yield from reader
+
+
+def lines(columns: Sequence[Any], delimiter: str) -> str:
+    """Columns of words (lists, or Arrow strings; null: an empty cell) as lines of cells, quoted where they must be.
+
+    Cost: O(characters), in C.
+
+    >>> lines([["a", "b,c"], ["1", None]], ",")
+    'a,1\\n"b,c",\\n'
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    cells = [_quoted(pa.array(c, pa.string()) if isinstance(c, list) else c, delimiter) for c in columns]
+    rows = pc.binary_join_element_wise(*cells, delimiter, null_handling="replace", null_replacement="")
+    return _text(pc.binary_join_element_wise(rows, "", "\n"))
+
+
+def _quoted(words: Any, delimiter: str) -> Any:
+    import pyarrow.compute as pc
+
+    held = _text(words)
+    if not any(mark in held for mark in (delimiter, '"', "\n", "\r")):
+        return words
+    special = pc.match_substring_regex(words, f'[{re.escape(delimiter)}"\r\n]')
+    doubled = pc.replace_substring(words, '"', '""')
+    return pc.if_else(special, pc.binary_join_element_wise('"', doubled, '"', ""), words)
+
+
+def _text(words: Any) -> str:
+    """All words of an Arrow array, one after the other."""
+    import pyarrow as pa
+
+    if isinstance(words, pa.ChunkedArray):
+        return "".join(map(_text, words.chunks))
+    held = words.buffers()[2]
+    if held is None or not len(words):
+        return ""
+    ends = np.frombuffer(words.buffers()[1], np.int32)[[words.offset, words.offset + len(words)]]
+    return str(memoryview(held)[ends[0] : ends[1]], "utf-8")
 
 
 def read_delimited(source: Source, text: str, dialect: Dialect) -> tuple[Any, list[str]]:

@@ -36,6 +36,7 @@ from separatrix.tables.columns import (
     Part,
     Sparse,
     Words,
+    coded,
     counts_of,
     date_parts,
     documents_of,
@@ -268,7 +269,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 else:
                     blocks.append(part.columns(values, self.standardize))
             elif isinstance(part, Levels):
-                blocks.append(part.columns(words_of(column)))
+                blocks.append(part.columns(*coded(column)))
             elif isinstance(part, Dates):
                 blocks.append(part.columns(moments_of(part.name, column), self.standardize))
             elif isinstance(part, Words):
@@ -285,7 +286,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         wide = len(self._names) > WIDE or any(isinstance(p, (Words, Sparse)) for p in used)
         if wide or self.form == "counts":
             return sp.csr_matrix(sp.hstack([sp.csr_matrix(b) for b in blocks], format="csr"))
-        return np.hstack([b if isinstance(b, np.ndarray) else b.toarray() for b in blocks])
+        out = np.zeros((len(frame), len(self._names)))
+        at = 0
+        for block in blocks:
+            here = out[:, at : at + block.shape[1]]
+            if isinstance(block, np.ndarray):
+                here[:] = block
+            else:
+                here[np.repeat(np.arange(len(here)), np.diff(block.indptr)), block.indices] = block.data
+            at += block.shape[1]
+        return out
 
     def _weighed(self, part: Words) -> TextFeatures:
         """The bag of words as this form weighs it."""

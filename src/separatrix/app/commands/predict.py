@@ -1,6 +1,7 @@
 """``separatrix predict``: a file of any size, piece by piece, with answers as further columns (row O4).
 
-Cells are written as they were read; what the model sees is made from them. Memory: a piece, written and read.
+Cells are written as they were read; what the model sees is made from them. Memory: two pieces,
+one being read while the other is answered and written.
 """
 
 from __future__ import annotations
@@ -9,21 +10,20 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 
 from separatrix.app.errors import OK, AppError, UsageError, unknown
-from separatrix.app.kept import Kept, as_written, needed, open_model, understood
+from separatrix.app.kept import Kept, needed, open_model
 from separatrix.app.outputs import growing
 from separatrix.app.say import Say, plain
-from separatrix.tables.chunks import read_chunks
+from separatrix.tables.chunks import chunks_as_written, read_chunks, words_of
+from separatrix.tables.delimited import lines
 from separatrix.tables.sources import Source, open_source
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 OUT = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
@@ -49,7 +49,7 @@ def run(
     target = growing(Path(out)) if out else _printed()
     moving = say.aside.status("reading") if say.live and out else nullcontext(None)
     with target as file, moving as status:
-        for piece, original in _pieces(kept, data, source, form, at_once, delimiter):
+        for piece, original in _ahead(_pieces(kept, data, source, form, at_once, delimiter)):
             answers = _answers(kept, piece, proba)
             _write(file, form, original, answers, count == 0)
             count += len(piece)
@@ -88,23 +88,33 @@ def _form(out: str | None, source: Source | None) -> str:
 def _pieces(
     kept: Kept, data: str, source: Source | None, form: str, rows: int, delimiter: str | None
 ) -> Iterator[tuple[Any, Any]]:
-    """(what the model sees, the rows as they are written) a piece at a time: frames, or records of JSON lines."""
+    """(what the model sees, the rows as they are written) a piece at a time: {column: words}, a frame, or records."""
+    held = source.format if source is not None else ""
     if kept.schema is None:
         for frame in kept.pieces(data, extra=True, delimiter=delimiter):
             yield kept.fitting(frame), frame
         return
     schema = needed(kept.schema)
-    if source is not None and source.format == "jsonl" and form == "jsonl":
+    if held == "jsonl" and form == "jsonl":
+        assert source is not None
         yield from zip(kept.pieces(data, rows, delimiter=delimiter), _records(source, rows))
-    elif source is not None and source.format in ("csv", "tsv", "text"):
-        for words in read_chunks(data, as_written(schema), rows=rows, delimiter=delimiter):
-            yield understood(data, words, schema), words
-    else:
-        wide = (
-            source is not None and source.format == "svmlight"
-        )  # thousands of columns, most of them 0: not written
+    elif held == "svmlight":  # thousands of columns, most of them 0: not written
         for piece in read_chunks(data, schema, rows=rows, delimiter=delimiter):
-            yield piece, piece[[c for c in piece.columns if c not in kept.schema.kinds]] if wide else piece
+            yield piece, piece[[c for c in piece.columns if c not in kept.schema.kinds]]
+    elif form == "jsonl" and held not in ("csv", "tsv", "text"):
+        for piece in read_chunks(data, schema, rows=rows, delimiter=delimiter):
+            yield piece, piece
+    else:
+        yield from chunks_as_written(data, schema, rows=rows, delimiter=delimiter)
+
+
+def _ahead(pieces: Iterator[Any]) -> Iterator[Any]:
+    """The same pieces, the next one read while this one is worked on."""
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(next, pieces, None)
+        while (piece := coming.result()) is not None:
+            coming = reader.submit(next, pieces, None)
+            yield piece
 
 
 def _records(source: Source, rows: int) -> Iterator[list[dict[str, Any]]]:
@@ -147,15 +157,35 @@ def _write(file: IO[str], form: str, original: Any, answers: dict[str, Any], fir
             record.update({name: plain(values[i]) for name, values in columns.items()})
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
         return
-    frame: pd.DataFrame = original.assign(**{_free(n, original.columns): v for n, v in answers.items()})
+    named = {_free(name, original): values for name, values in answers.items()}
     if form == "jsonl":
+        import pandas as pd
+
+        frame = pd.DataFrame(
+            {n: c if isinstance(c, pd.Series) else c.to_pandas() for n, c in original.items()}
+        )
         file.write(
-            frame.to_json(
+            frame.assign(**named).to_json(
                 orient="records", lines=True, force_ascii=False, date_format="iso", double_precision=15
             )
         )
-    else:
-        frame.to_csv(file, index=False, header=first, sep="\t" if form == "tsv" else ",", lineterminator="\n")
+        return
+    delimiter = "\t" if form == "tsv" else ","
+    words = {str(name): words_of(column) for name, column in original.items()}
+    words |= {name: _spelled(values) for name, values in named.items()}
+    if first:
+        file.write(lines([[name] for name in words], delimiter))
+    file.write(lines(list(words.values()), delimiter))
+
+
+def _spelled(values: np.ndarray) -> Any:
+    """Answers as Arrow strings: a probability by the fewest digits that give it back, a label as Python says it."""
+    import pyarrow as pa
+
+    if values.dtype.kind == "f":
+        return pa.array(values).cast(pa.string())
+    different, codes = np.unique(values, return_inverse=True)
+    return pa.array([str(v) for v in different.tolist()], pa.string()).take(pa.array(codes))
 
 
 def _free(name: str, taken: Any) -> str:

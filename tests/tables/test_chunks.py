@@ -1,0 +1,73 @@
+"""A file in pieces: cells as they are written beside what they mean, and the way back to lines."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+
+pd = pytest.importorskip("pandas")
+pa = pytest.importorskip("pyarrow")
+
+from hypothesis import given  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+
+from separatrix.tables.chunks import chunks_as_written, read_chunks  # noqa: E402
+from separatrix.tables.delimited import lines  # noqa: E402
+from separatrix.tables.read import read  # noqa: E402
+
+cells = st.one_of(
+    st.none(), st.text(st.characters(exclude_categories=["Cs"]), max_size=6), st.text(',;\t"\r\n ab')
+)
+
+
+@given(
+    st.integers(2, 4).flatmap(lambda p: st.lists(st.tuples(*[cells] * p), max_size=8)),
+    st.sampled_from(",\t;|"),
+)
+def test_lines_are_read_back_by_the_csv_module(rows, delimiter):
+    columns = [list(c) for c in zip(*rows)] if rows else [[], []]
+    text = lines(columns, delimiter)
+    again = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+    assert again == [[c or "" for c in row] for row in rows]
+
+
+@given(st.lists(st.tuples(cells, cells), min_size=3, max_size=9), st.data())
+def test_lines_of_slices_and_chunks(rows, data):
+    a = data.draw(st.integers(0, len(rows)))
+    b = data.draw(st.integers(a, len(rows)))
+    columns = [pa.array(c, pa.string()) for c in zip(*rows)]
+    expected = lines([c.to_pylist()[a:b] for c in columns], ",")
+    assert lines([c.slice(a, b - a) for c in columns], ",") == expected
+    halves = [pa.chunked_array([c.slice(0, a), c.slice(a)]) for c in columns]
+    assert lines(halves, ",") == lines([c.to_pylist() for c in columns], ",")
+
+
+def test_cells_as_written_beside_what_they_mean(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [f'{i:03d}, {i / 7:.9f} ,"a ""{i % 3}"", b",1{i % 10}.01.2024,{"uv"[i % 2]}' for i in range(60)]
+    path.write_text("\n".join(["n,x,w,d,y", *rows]) + "\n")
+    table = read(path, target="y", kinds={"w": "nominal"})
+    pieces = list(chunks_as_written(path, table.schema, rows=25))
+    assert [len(frame) for frame, _ in pieces] == [25, 25, 10]
+    made = pd.concat([frame for frame, _ in pieces])
+    pd.testing.assert_frame_equal(
+        made, pd.concat(read_chunks(path, table.schema, rows=60, extra=False)), check_dtype=False
+    )
+    written = {name: [w for _, c in pieces for w in c[name].to_pylist()] for name in pieces[0][1]}
+    assert list(written) == ["n", "x", "w", "d", "y"]
+    assert written["n"][:2] == ["000", "001"] and written["x"][1] == " 0.142857143 "
+    assert written["w"][4] == 'a "1", b' and written["d"][3] == "13.01.2024"
+
+
+def test_dates_of_training_as_time_stamps_later(tmp_path):
+    days = pd.date_range("2020-01-01", periods=40, freq="5D")
+    frame = pd.DataFrame({"d": days, "x": np.arange(40.0), "y": ["u", "v"] * 20})
+    frame.assign(d=days.strftime("%d.%m.%Y")).to_csv(tmp_path / "t.csv", index=False)
+    frame.to_json(tmp_path / "t.jsonl", orient="records", lines=True, date_format="iso")
+    table = read(tmp_path / "t.csv", target="y")
+    assert table.kinds["d"] == "date"
+    piece = next(read_chunks(tmp_path / "t.jsonl", table.schema))
+    assert (
+        piece["d"].to_numpy(dtype="datetime64[D]").tolist() == days.to_numpy(dtype="datetime64[D]").tolist()
+    )
