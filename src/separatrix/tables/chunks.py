@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix.tables.cells import Reading
-from separatrix.tables.delimited import find_dialect, parse
+from separatrix.tables.delimited import Dialect, find_dialect, parse
 from separatrix.tables.formats import (
     Columns,
     columns_of_arrow,
@@ -163,9 +163,26 @@ def _delimited_pieces(
     except (pa.ArrowInvalid, UnicodeDecodeError) as error:
         if "Empty CSV" in str(error):
             return
-        raise source.refuse(f"a row does not fit ({str(error).splitlines()[0][:160]}); mend it") from None
+        raise source.refuse(_misfit(str(error).splitlines()[0], dialect)) from None
     finally:
         stream.close()
+
+
+def _misfit(said: str, dialect: Dialect) -> str:
+    """Arrow's complaint as a sentence.
+
+    >>> _misfit("CSV parse error: Row #3: Expected 4 columns, got 2: rough,9.1", Dialect())
+    "row 2 below the names has 2 cells where the names have 4 ('rough,9.1'); mend it, or quote its delimiters"
+    """
+    found = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+): (.*)", said)
+    if found is None:
+        return f"a row does not fit ({said[:160]}); mend it"
+    row, wanted, held = int(found[1]) - dialect.skip - dialect.header, int(found[2]), int(found[3])
+    below = " below the names" if dialect.header else ""
+    return (
+        f"row {row:,}{below} has {held} cell{'s' * (held != 1)} where the names have {wanted} "
+        f"({found[4][:60]!r}); mend it, or quote its delimiters"
+    )
 
 
 class _Recoded(io.RawIOBase):
