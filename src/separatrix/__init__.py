@@ -61,6 +61,7 @@ _HOME = {
     "save": "separatrix.files.store",
     "load": "separatrix.files.store",
     "to_onnx": "separatrix.files.onnx",
+    "onnx_inputs": "separatrix.files.onnx_inputs",
     "bias_variance": "separatrix.judge.bias_variance",
     "bias_variance_curve": "separatrix.judge.bias_variance_curve",
     "compare": "separatrix.judge.compare",

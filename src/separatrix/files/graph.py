@@ -8,14 +8,17 @@ some columns hold words. Shapes as in NumPy. Cost: one node an operation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-OPSET, ML_OPSET, IR = 18, 5, 9
-ML = "ai.onnx.ml"
+OPSET, IR = 18, 9
+WITH_STRINGS = 20  # the opset that joins, compares and matches strings
+ML, MICROSOFT = "ai.onnx.ml", "com.microsoft"
+VERSIONS = {ML: 5, MICROSOFT: 1}
+END, MISSING = np.iinfo(np.int64).max, np.iinfo(np.int64).min  # an end that is none; a date that is missing
 
 
 class OnnxExportError(ValueError):
@@ -49,6 +52,8 @@ class Graph:
         self._count = 0
         self._known: dict[tuple[Any, ...], str] = {}
         self._taken: frozenset[str] = frozenset()
+        self.opset = OPSET
+        self.domains = {ML}
 
     def reserve(self, names: Sequence[str]) -> None:
         """Names that no tensor made here may have: a column of the table may be called t1."""
@@ -80,12 +85,29 @@ class Graph:
         """One node with one output, whose name is returned."""
         names = [self.const(value) for value in inputs]
         out = self._new("t")
+        self.domains |= {domain} - {""}
         self.nodes.append(self._helper.make_node(kind, names, [out], domain=domain or None, **attributes))
         return out
+
+    def either(self, condition: str, yes: Callable[[], str], no: Callable[[], str]) -> str:
+        """What ``yes`` or ``no`` make, float64; only the one that the condition (one boolean) names is computed."""
+        branches = {}
+        for name, make in (("then_branch", yes), ("else_branch", no)):
+            outer, self.nodes = self.nodes, []
+            last = self.op("Identity", make())
+            out = self._helper.make_tensor_value_info(last, 11, None)
+            branches[name] = self._helper.make_graph(self.nodes, name, [], [out])
+            self.nodes = outer
+        return self.op("If", condition, **branches)
 
     def tensor(self, array: np.ndarray) -> Any:
         """An array as the value of an attribute."""
         return self._numpy.from_array(array)
+
+    def versions(self) -> list[Any]:
+        """The sets of operations that the nodes come from."""
+        own = self._helper.make_opsetid("", self.opset)
+        return [own, *(self._helper.make_opsetid(name, VERSIONS[name]) for name in sorted(self.domains))]
 
     # ---- arithmetic ----
 
@@ -139,6 +161,41 @@ class Graph:
         """Some columns, in order."""
         return self.op("Gather", a, np.asarray(which, dtype=np.int64), axis=1)
 
+    # ---- lists (n,) ----
+
+    def flat(self, a: Any) -> str:
+        """All entries in a row: (n,)."""
+        return self.op("Reshape", a, np.array([-1]))
+
+    def take(self, a: Any, at: Any) -> str:
+        """a[at]: the shape of ``at``."""
+        return self.op("Gather", a, at, axis=0)
+
+    def part(self, a: str, start: int, stop: int = END) -> str:
+        """a[start:stop]."""
+        return self.op("Slice", a, np.array([start]), np.array([stop]))
+
+    def size(self, a: str) -> str:
+        """How many rows: (1,) of int64."""
+        return self.part(self.op("Shape", a), 0, 1)
+
+    def running(self, a: str) -> str:
+        """a₀, a₀ + a₁, …"""
+        return self.op("CumSum", a, np.array(0))
+
+    def where_true(self, a: str) -> str:
+        """The places of True: (k,) of int64."""
+        return self.flat(self.op("NonZero", a))
+
+    def look_up(self, a: str, known: dict[Any, int], other: int) -> str:
+        """known[a], or ``other``: words or whole numbers → int64."""
+        words = isinstance(next(iter(known)), str)
+        keys: dict[str, Any] = {"keys_strings" if words else "keys_int64s": list(known)}
+        values = list(known.values())
+        return self.op("LabelEncoder", a, domain=ML, **keys, values_int64s=values, default_int64=other)
+
+    # ---- scores ----
+
     def softmax(self, scores: str) -> str:
         return self.op("Softmax", scores, axis=1)
 
@@ -148,8 +205,8 @@ class Graph:
 
     def constant_rows(self, like: str, row: np.ndarray) -> str:
         """A row (K,) repeated for every row of ``like`` (n, …)."""
-        n = self.op("Slice", self.op("Shape", like), np.array([0]), np.array([1]))
-        return self.op("Expand", row.reshape(1, -1), self.concat([n, self.const(np.array([1]))], axis=0))
+        shape = self.concat([self.size(like), self.const(np.array([1]))], axis=0)
+        return self.op("Expand", row.reshape(1, -1), shape)
 
     def one_hot(self, winner: str, k: int) -> str:
         """(n, K) of zeros and ones from indices (n,)."""
@@ -170,6 +227,42 @@ class Graph:
 
 
 @dataclass(frozen=True)
+class Input:
+    """A tensor that a graph is given: its name, what it holds, and the columns of the table that are in it.
+
+    ``width`` is None where a model was not told how many columns there are.
+
+    >>> Input("when", "moments").said()
+    'microseconds since 1970-01-01T00:00 by the clock of the column, -9223372036854775808 where missing'
+    """
+
+    name: str
+    kind: str  # a key of HOLDS
+    columns: tuple[str, ...] = ()
+    width: int | None = 1
+
+    @property
+    def words(self) -> bool:
+        return self.kind in ("words", "documents")
+
+    def type(self) -> int:
+        """STRING, INT64 or DOUBLE, as ONNX numbers them."""
+        return 8 if self.words else 7 if self.kind == "moments" else 11
+
+    def said(self) -> str:
+        listed = ": " + ", ".join(self.columns) if len(self.columns) > 1 else ""
+        return HOLDS[self.kind] + listed
+
+
+HOLDS = {
+    "numbers": "numbers, NaN where missing",
+    "words": "words, spelled as in training, empty where missing",
+    "documents": "texts, empty where missing",
+    "moments": f"microseconds since 1970-01-01T00:00 by the clock of the column, {MISSING} where missing",
+}
+
+
+@dataclass(frozen=True)
 class Cells:
     """A table in the graph: ``whole`` (n, p), or ``columns``, tensors (n, 1) of which some hold words."""
 
@@ -182,6 +275,12 @@ class Cells:
     @classmethod
     def matrix(cls, graph: Graph, whole: str) -> Cells:
         return cls(graph, whole)
+
+    @classmethod
+    def given(cls, graph: Graph, inputs: Sequence[Input]) -> Cells:
+        """The tensors a graph is given, one beside the other."""
+        names = tuple(i.name for i in inputs)
+        return cls(graph, None, names, tuple(i.words for i in inputs), names)
 
     def numbers(self) -> str:
         """All columns as one tensor (n, p) of numbers."""

@@ -1,15 +1,20 @@
 """A fitted model as an ONNX graph:  to_onnx(model) → bytes, the same probabilities to 1e-6 (row O8).
 
-    in     "X" (n, p) float64; or, where some columns hold words, one tensor (n, 1) a column under its name: text for
-           words ("" where missing), float64 for numbers (NaN where missing); so always before a TableEncoder, but for
-           the columns that it leaves out
+    in     "X" (n, p) float64, or (n, 1) text before a TextFeatures; or, where some columns hold words, one tensor
+           (n, 1) a column under its name: text for words ("" where missing), float64 for numbers (NaN where missing).
+           So always before a TableEncoder, but for the columns that it leaves out: there dates are int64,
+           microseconds since 1970 by the clock of the column (−2⁶³ where missing), texts are text, and all sparse
+           columns are one float64 tensor "sparse" (n, their number). ``onnx_inputs(model, X)`` makes the tensors of a
+           frame; what each holds is said in its doc_string and in the model's metadata
     out    "label" (n,), the class: int64, text, float64 or bool;   "probabilities" (n, K), in the order of classes_
            (a generalised linear model that is no binomial has "mean" (n, 1) instead)
 
 A pipeline, or an ``encoder`` given apart, comes before the model in the same graph. Missing cells are answered as the
-model answers them by naive Bayes, stumps and trees; the others give NaN for such a row, and a Gaussian discriminant
-trained on missing cells is refused. Of classes equally probable to rounding the graph may name another one.
-Cost: a graph of O(pK) numbers for linear models, of all support vectors or nodes for the rest.
+model answers them by naive Bayes, stumps, trees and Gaussian discriminants (of at most 60 columns); the others give
+NaN for such a row. Of classes equally probable to rounding the graph may name another one. A graph of text needs
+onnxruntime, as its Tokenizer is no part of ONNX proper (onnx_text.py); all others are ONNX.
+Cost: a graph of O(pK) numbers for linear models, of all support vectors or nodes for the rest; bags of words are
+dense while the graph runs, 8 bytes a document and word of the vocabulary.
 """
 
 from __future__ import annotations
@@ -17,13 +22,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from separatrix.files import onnx_densities, onnx_trees  # noqa: F401  they register their converters
-from separatrix.files.graph import IR, ML, ML_OPSET, OPSET, Cells, Graph, OnnxExportError, onnx
-from separatrix.files.onnx_encode import encoded, words_of
+from separatrix.files.graph import IR, Cells, Graph, OnnxExportError, onnx
+from separatrix.files.onnx_encode import encoded
+from separatrix.files.onnx_inputs import inputs_of, is_mean, taken_apart
 from separatrix.files.onnx_models import convert, linear, mean_of
-from separatrix.files.onnx_tables import table_inputs
 from separatrix.files.whole import write_whole
 
 
@@ -33,7 +37,8 @@ def to_onnx(model: Any, path: Any = None, *, encoder: Any = None) -> bytes:
     ``model`` has ``predict_proba`` (or is a GeneralizedLinearModel), or is a Pipeline that ends in such a model;
     ``encoder`` is a fitted transformer of scikit-learn's kind (or one with ``to_onnx_nodes``) that comes before it.
     What cannot be said in ONNX is refused with an :class:`OnnxExportError` that names it: kernels of your own, Monte
-    Carlo, formulas, machines without calibration. Row O8; see the module for names and shapes.
+    Carlo, formulas, machines without calibration, stems of words. The rows as the graph reads them come from
+    ``onnx_inputs``. Row O8; see the module for names and shapes.
 
     >>> from sklearn.datasets import load_iris
     >>> from separatrix.models.logistic import LogisticRegression
@@ -49,23 +54,20 @@ def to_onnx(model: Any, path: Any = None, *, encoder: Any = None) -> bytes:
     (True, True)
     """
     package = onnx()
-    model, steps = _taken_apart(model, encoder)
-    for part in (*steps, model):
-        if part != "passthrough":
-            check_is_fitted(part)
-    first = next((s for s in steps if s not in (None, "passthrough")), model)
-    g = Graph()
-    cells, inputs = _inputs(g, package, first, model, steps)
+    model, steps = taken_apart(model, encoder)
+    g, given = Graph(), inputs_of(model, steps)
+    g.reserve([i.name for i in given])
+    cells = Cells.given(g, given) if given[0].columns or given[0].words else Cells.matrix(g, "X")
     for step in steps:
         cells = encoded(g, step, cells)
     outputs = _outputs(g, package, model, cells)
+    info = package.helper.make_tensor_value_info
+    inputs = [info(i.name, i.type(), [None, i.width], doc_string=i.said()) for i in given]
     graph = package.helper.make_graph(g.nodes, type(model).__name__, inputs, outputs, g.constants)
     made = package.helper.make_model(
-        graph,
-        producer_name="separatrix",
-        opset_imports=[package.helper.make_opsetid("", OPSET), package.helper.make_opsetid(ML, ML_OPSET)],
-        ir_version=IR,
+        graph, producer_name="separatrix", opset_imports=g.versions(), ir_version=IR
     )
+    package.helper.set_model_props(made, {i.name: i.said() for i in given})
     package.checker.check_model(made)
     data: bytes = made.SerializeToString()
     if path is not None:
@@ -73,66 +75,11 @@ def to_onnx(model: Any, path: Any = None, *, encoder: Any = None) -> bytes:
     return data
 
 
-def _taken_apart(model: Any, encoder: Any) -> tuple[Any, list[Any]]:
-    """The model itself, and the transformers before it in order."""
-    steps = [] if encoder is None else [encoder]
-    while type(model).__name__ == "Pipeline" and hasattr(model, "steps"):
-        steps += [step for _, step in model.steps[:-1]]
-        model = model.steps[-1][1]
-    if type(model).__name__ != "GeneralizedLinearModel" and not hasattr(model, "predict_proba"):
-        way = ': say calibrate="sigmoid"' if hasattr(model, "calibrate") else ""
-        raise OnnxExportError(f"{type(model).__name__} has no probabilities to export{way}")
-    return model, steps
-
-
-def _inputs(g: Graph, package: Any, first: Any, model: Any, steps: list[Any]) -> tuple[Cells, list[Any]]:
-    """The tensors a row is given by: one for all columns, or one a column (words, or a TableEncoder)."""
-    info, kinds = package.helper.make_tensor_value_info, package.TensorProto
-    inner = first
-    while type(inner).__name__ == "Pipeline" and inner.steps:
-        inner = inner.steps[0][1]
-    names: Any
-    words: Any
-    if type(inner).__name__ == "TableEncoder" and type(inner).__module__ == "separatrix.tables.encode":
-        names, words = table_inputs(inner)
-    else:
-        words = words_of(first) if steps else words_of(model)
-        if steps and words is None:
-            found = (words_of(s) for s in (*steps, model))
-            words = next((w for w in found if w is not None and len(w) == _width(first)), None)
-        if words is None or not words.any():
-            return Cells.matrix(g, "X"), [info("X", kinds.DOUBLE, [None, _width(first)])]
-        names = getattr(first, "feature_names_in_", None)
-        names = [f"x{j}" for j in range(len(words))] if names is None else [str(n) for n in names]
-    taken = {"", "label", "probabilities", *(["mean"] if _is_mean(model) else [])} & set(names)
-    if taken or len(set(names)) < len(names):
-        raise OnnxExportError(
-            f"column {sorted(taken)[0] if taken else names[0]!r} has a name that is taken: rename it"
-        )
-    g.reserve(names)
-    tensors = [
-        info(n, kinds.STRING if w else kinds.DOUBLE, [None, 1]) for n, w in zip(names, words, strict=True)
-    ]
-    return Cells(g, None, tuple(names), tuple(bool(w) for w in words), tuple(names)), tensors
-
-
-def _is_mean(model: Any) -> bool:
-    return type(model).__name__ == "GeneralizedLinearModel" and model.family_.name != "binomial"
-
-
-def _width(first: Any) -> int | None:
-    kernel = getattr(first, "kernel", None)
-    if kernel == "precomputed":
-        return int(first.shape_fit_[0])
-    width = getattr(first, "n_features_in_", None)
-    return None if width is None else int(width)
-
-
 def _outputs(g: Graph, package: Any, model: Any, cells: Cells) -> list[Any]:
     """The graph's last nodes, named as promised."""
     info, kinds = package.helper.make_tensor_value_info, package.TensorProto
     node = package.helper.make_node
-    if _is_mean(model):
+    if is_mean(model):
         if hasattr(model, "_table"):
             raise OnnxExportError(
                 "a formula is code that is run on every new frame: fit to the columns themselves"

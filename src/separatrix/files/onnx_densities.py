@@ -2,8 +2,9 @@
 
     Gaussian discriminants from their whitened covariances; naive Bayes part by part; families from η·T(x)
 
-Missing cells are left out of the columns' sums, as the models leave them out; rows of Gaussian discriminants must be
-whole. Factors of p(x | k) without k are not computed.
+Missing cells are left out of the columns' sums, as the models leave them out. Gaussian discriminants of at most 60
+columns answer rows with missing cells by the density of those that are there, z_oᵀ Σ_oo⁻¹ z_o + log |Σ_oo| by
+elimination, O(np³) where some row has one; those of more columns by NaN. Factors of p(x | k) without k are left out.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.files.graph import Cells, Graph, OnnxExportError
+from separatrix.files.graph import END, Cells, Graph, OnnxExportError
 from separatrix.files.onnx_models import Answer, converter, mixed
 from separatrix.models.parts import BagPart, BernoulliPart, FamilyPart, LevelsPart, NormalPart
+
+MOST_COLUMNS = 60  # of a covariance that is eliminated in the graph: a few nodes each
 
 
 def _posterior(g: Graph, model: Any, density: str) -> Answer:
@@ -25,20 +28,73 @@ def _posterior(g: Graph, model: Any, density: str) -> Answer:
 
 @converter("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis", "GaussianDiscriminant")
 def _gaussian(g: Graph, model: Any, cells: Cells) -> Answer:
-    if model._in_em:
-        raise OnnxExportError(
-            f"{type(model).__name__} was trained on rows with missing cells and answers such rows, which its graph "
-            "cannot: export GaussianNB, or a model fitted to complete rows"
-        )
     X = cells.numbers()
     if hasattr(model, "rule_"):
         shifted = g.sub(X, model.xbar_[None])
-        return _posterior(g, model, g.add(g.matmul(shifted, model._beta.T), model._gamma[None]))
-    parts = [
-        _quadratic(g, X, model.means_[k], model._whiten[j], model._log_det[j])
-        for k, j in enumerate(model._group.tolist())
-    ]
-    return _posterior(g, model, g.concat(parts))
+        density = g.add(g.matmul(shifted, model._beta.T), model._gamma[None])
+    else:
+        density = g.concat(
+            [
+                _quadratic(g, X, model.means_[k], model._whiten[j], model._log_det[j])
+                for k, j in enumerate(model._group.tolist())
+            ]
+        )
+    varies = np.flatnonzero(~model._flat)
+    if len(varies) <= MOST_COLUMNS:
+        empty = g.sum(g.double(g.op("IsNaN", X)))
+        some = g.op("Greater", g.op("ReduceSum", empty, keepdims=0), 0.0)
+        gaps = g.op("Greater", empty, 0.0)
+        whole = density
+        density = g.either(some, lambda: g.where(gaps, _marginal(g, model, X, varies), whole), lambda: whole)
+    elif model._in_em:
+        raise OnnxExportError(
+            f"{type(model).__name__} was trained on rows with missing cells in {len(varies)} columns, and its graph "
+            f"answers such rows in {MOST_COLUMNS} at most: export GaussianNB, or a model fitted to complete rows"
+        )
+    return _posterior(g, model, density)
+
+
+def _marginal(g: Graph, model: Any, X: str, varies: np.ndarray) -> str:
+    """log p of the cells that are there, in columns of unit spread: (n, K)."""
+    X = X if len(varies) == len(model._flat) else g.columns(X, varies)
+    gone = g.op("IsNaN", X)
+    there = g.double(g.op("Not", gone))
+    both = g.mul(g.op("Unsqueeze", there, np.array([2])), g.op("Unsqueeze", there, np.array([1])))
+    alone = g.mul(g.op("Unsqueeze", g.double(gone), np.array([2])), np.eye(len(varies))[None])
+    parts: list[str] = [""] * len(model.means_)
+    for group in sorted(set(model._group.tolist())):
+        mine = np.flatnonzero(model._group == group)
+        sigma = model._sigma[group][np.ix_(varies, varies)]
+        scale = np.sqrt(np.maximum(np.diag(sigma), 1e-300))
+        unit = g.add(g.mul(both, (sigma / np.outer(scale, scale))[None]), alone)
+        means = [model.means_[k, varies] for k in mine]
+        z = [g.where(gone, 0.0, g.div(g.sub(X, mean[None]), scale[None])) for mean in means]
+        A = g.concat([unit, *(g.op("Unsqueeze", column, np.array([2])) for column in z)], axis=2)
+        twice, squares = g.matmul(there, 2.0 * np.log(scale).reshape(-1, 1)), ""
+        for _ in varies:  # a column and its row after the other leave (n, p − 1, p − 1 + classes)
+            row = g.op("Gather", A, np.array(0), axis=1)
+            pivot = g.op("Max", g.columns(row, [0]), 1e-14)
+            twice = g.add(twice, g.log(pivot))
+            ends = g.op("Slice", row, np.array([-len(mine)]), np.array([END]), np.array([1]))
+            square = g.div(g.mul(ends, ends), pivot)
+            squares = g.add(squares, square) if squares else square
+            rest = g.op("Slice", A, np.array([1, 0]), np.array([END, END]), np.array([1, 2]))
+            column = g.op("Gather", rest, np.array([0]), axis=2)
+            A = g.sub(
+                g.op("Slice", rest, np.array([1]), np.array([END]), np.array([2])),
+                g.mul(
+                    column,
+                    g.op(
+                        "Unsqueeze",
+                        g.div(g.op("Slice", row, np.array([1]), np.array([END]), np.array([1])), pivot),
+                        np.array([1]),
+                    ),
+                ),
+            )
+        found = g.mul(g.add(squares, twice), -0.5)
+        for j, k in enumerate(mine.tolist()):
+            parts[k] = g.columns(found, [j])
+    return g.concat(parts)
 
 
 def _quadratic(g: Graph, X: str, mean: np.ndarray, root: np.ndarray, log_det: float) -> str:

@@ -1,7 +1,7 @@
 """Transformers in front of a model, as graph pieces:  Cells → Cells (row O8).
 
     pipelines and column transformers, scaling, imputing, one-hot and ordinal codes, PCA, radial basis, bins;
-    TableEncoder (onnx_tables.py)
+    TableEncoder (onnx_tables.py), TextFeatures (onnx_text.py)
 
 A transformer of another kind may bring its own piece: a method ``to_onnx_nodes(graph, cells)`` that adds nodes and
 returns the :class:`~separatrix.files.graph.Cells` it makes, and, where its table has columns of words, a method
@@ -17,6 +17,7 @@ import numpy as np
 
 from separatrix.files.graph import ML, Cells, Graph, OnnxExportError
 from separatrix.files.onnx_tables import table
+from separatrix.files.onnx_text import text
 
 Piece = Callable[[Graph, Any, Cells], Cells]
 
@@ -43,6 +44,8 @@ def words_of(transformer: Any) -> np.ndarray | None:
     kind = type(transformer).__name__
     if kind == "Pipeline" and transformer.steps:
         return next((w for w in (words_of(s) for _, s in transformer.steps) if w is not None), None)
+    if kind == "TextFeatures":
+        return np.ones(1, dtype=bool)
     if kind in ("OneHotEncoder", "OrdinalEncoder"):
         return np.array([np.asarray(c).dtype.kind in "OUS" for c in transformer.categories_])
     if kind == "ColumnTransformer":
@@ -246,4 +249,5 @@ PIECES: dict[str, Piece] = {
     "RadialBasis": _radial,
     "Discretizer": _bins,
     "TableEncoder": table,
+    "TextFeatures": text,
 }

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix.files.graph import Cells, Graph, OnnxExportError
-from separatrix.files.onnx_encode import codes_of_levels
+from separatrix.files.onnx_encode import codes_of_levels, encoded
 from separatrix.models.calibration import Isotonic, Sigmoid
 
 MOST_CLASSES = 60  # pairs of classes of a coupled machine: a piece each
@@ -43,7 +43,11 @@ def converter(*names: str, package: str = "separatrix") -> Callable[[Converter],
 
 
 def convert(g: Graph, model: Any, cells: Cells) -> Answer:
-    """The piece of a fitted model; refused with a sentence where it has no form in ONNX here."""
+    """The piece of a fitted model, or of a Pipeline; refused with a sentence where it has no form in ONNX here."""
+    if type(model).__name__ == "Pipeline" and hasattr(model, "steps"):
+        for _, step in model.steps[:-1]:
+            cells = encoded(g, step, cells)
+        return convert(g, model.steps[-1][1], cells)
     package = type(model).__module__.split(".")[0]
     found = CONVERTERS.get(f"{package}.{type(model).__name__}")
     if found is None:
@@ -60,7 +64,8 @@ def mixed(g: Graph, key: Any, cells: Cells) -> str:
         x = cells.column(j)
         if column.kind == "category":
             words = bool(cells.words and cells.words[j])
-            x = codes_of_levels(g, x, column.levels, words, -1.0) if column.levels else g.mul(x, np.nan)
+            never = g.constant_rows(x, np.array([np.nan])) if not column.levels else ""
+            x = never or codes_of_levels(g, x, column.levels, words, -1.0)
         parts.append(x)
     return g.concat(parts)
 

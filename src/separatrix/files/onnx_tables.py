@@ -1,74 +1,93 @@
-"""TableEncoder as a graph piece:  a tensor (n, 1) a column → the matrix "linear", the columns "native" (T3, O8).
+"""TableEncoder as a graph piece:  a tensor (n, 1) a column → "linear" or "counts" (n, q), "native" columns (T3, O8).
 
     numbers    (x − mean)/scale, the median where x is NaN; 0 and 1 for NaN, where training had missing cells
     words      0 and 1 for each level kept, then "other" and missing, where training had them; a new level is "other",
                or 0 in all
+    dates      the parts that varied in training (onnx_dates.py), standardised; the mean where missing, and a sign
+    text       its bag of words (onnx_text.py)
+    sparse     x/scale, 0 where x is NaN
 
 Numbers are float64, NaN where missing. Nominal columns of every kind are text, spelled as the encoder spells them
-("sun", "True", "3" for 3 and 3.0), "" where missing. Columns that the encoder leaves out are no inputs. Dates, text
-and sparse columns are refused. Cost: O(1) nodes for all numbers, and for each column of words; O(levels) numbers.
+("sun", "True", "3" for 3 and 3.0), "" where missing. Dates are int64, microseconds since 1970 by the clock of the
+column (``to_numpy("datetime64[us]").astype("int64")``: a missing date is then −2⁶³). Documents are text. All sparse
+columns are one tensor "sparse" (n, their number), float64, in the order of training. Columns that the encoder leaves
+out are no inputs. Cost: O(1) nodes for neighbouring numbers, and for each other column; O(levels, words) numbers.
 """
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
-from separatrix.files.graph import ML, Cells, Graph, OnnxExportError
-from separatrix.tables.columns import Dates, Levels, Numbers, Sparse, Words
+from separatrix.files.graph import ML, Cells, Graph, Input, OnnxExportError
+from separatrix.files.onnx_dates import Moments
+from separatrix.files.onnx_text import bags
+from separatrix.tables.columns import Dates, Levels, Numbers, Part, Sparse, Words
+from separatrix.tables.encode import DAYS, MONTHS, TableEncoder
 
-REFUSED = {
-    Dates: "dates, which have no form in ONNX here: give their parts (year, month, …) as columns of numbers",
-    Words: 'text, which has no form in ONNX here: leave the column out by kinds={…: "constant"}',
-    Sparse: "sparse numbers, which have no form in ONNX here: fit the encoder to a dense column",
-}
+SPARSE = "sparse"
+KIND: dict[type, str] = {Numbers: "numbers", Levels: "words", Dates: "moments", Words: "documents"}
 
 
-def table_inputs(encoder: Any) -> tuple[list[str], list[bool]]:
-    """The columns that the graph of a TableEncoder reads, and whether each holds words: (q,) and (q,) (T3, O8). O(p).
+def table_inputs(encoder: Any) -> list[Input]:
+    """The tensors that the graph of a TableEncoder is given (T3, O8). O(p).
 
     >>> import pandas as pd
     >>> from separatrix.tables.encode import TableEncoder
     >>> frame = pd.DataFrame({"sky": ["sun", "rain", "sun"], "wind": [1.5, None, 3.5], "planet": 3})
-    >>> table_inputs(TableEncoder().fit(frame))
-    (['sky', 'wind'], [True, False])
+    >>> [(i.name, i.kind) for i in table_inputs(TableEncoder().fit(frame))]
+    [('sky', 'words'), ('wind', 'numbers')]
     """
-    parts = _read(encoder)
-    return [part.name for part in parts], [isinstance(part, Levels) for part in parts]
+    parts, out = _read(encoder), []
+    sparse = tuple(part.name for part in parts if isinstance(part, Sparse))
+    for part in parts:
+        if not isinstance(part, Sparse):
+            out.append(Input(part.name, KIND[type(part)], (part.name,)))
+        elif part.name == sparse[0]:
+            out.append(Input(SPARSE, "numbers", sparse, len(sparse)))
+    return out
 
 
 def table(g: Graph, encoder: Any, cells: Cells) -> Cells:
     """The piece of a fitted TableEncoder, ``cells`` being the tensors of its ``table_inputs`` (T3, O8).
 
-    A matrix (n, q) in form "linear", columns (n, 1) in form "native". Cost as in the module.
+    A matrix (n, q) in forms "linear" and "counts", columns (n, 1) in form "native". Cost as in the module.
 
     >>> import pandas as pd
     >>> from separatrix.tables.encode import TableEncoder
     >>> encoder = TableEncoder().fit(pd.DataFrame({"wind": [1.5, 2.5, 3.5]}))
     >>> g = Graph()
-    >>> made = table(g, encoder, Cells(g, None, ("wind",), (False,), ("wind",)))
+    >>> made = table(g, encoder, Cells.given(g, table_inputs(encoder)))
     >>> [node.op_type for node in g.nodes]
     ['IsNaN', 'Where', 'Sub', 'Div']
     """
-    names, words = table_inputs(encoder)
-    if cells.whole is not None or list(cells.names) != names or list(cells.words) != words:
+    inputs = table_inputs(encoder)
+    given = Cells.given(g, inputs)
+    if (cells.whole, cells.names, cells.words) != (None, given.names, given.words):
         raise OnnxExportError(
             "TableEncoder reads the columns of a frame by name: put it first in the pipeline, on its own"
         )
-    return _native(g, encoder, cells) if encoder.form == "native" else _linear(g, encoder, cells)
+    tensor = {name: i.name for i in inputs for name in i.columns}
+    if encoder.form == "native":
+        return _native(g, encoder, tensor)
+    blocks: list[str] = []
+    for kind, run in groupby(_read(encoder), type):
+        parts = list(run)
+        if kind is Numbers:
+            blocks.append(_numbers(g, encoder, parts, g.concat([tensor[part.name] for part in parts])))
+        elif kind is Sparse:
+            blocks.append(_sparse(g, encoder, parts))
+        else:
+            blocks += [_one(g, encoder, part, tensor[part.name]) for part in parts]
+    return Cells.matrix(g, g.concat(blocks))
 
 
-def _read(encoder: Any) -> list[Numbers | Levels]:
-    """The parts that become columns; those that cannot are refused by name."""
-    if encoder.form == "counts":
-        raise OnnxExportError(
-            'TableEncoder of form "counts" has no form in ONNX here: fit form "linear" or "native"'
-        )
-    parts: list[Numbers | Levels] = []
+def _read(encoder: TableEncoder) -> list[Part]:
+    """The parts that become columns."""
+    parts: list[Part] = []
     for part in encoder._used():
-        if not isinstance(part, (Numbers, Levels)):
-            raise OnnxExportError(f"column {part.name!r} holds {REFUSED[type(part)]}")
         if isinstance(part, Levels) and part.gaps and "" in part.levels:
             raise OnnxExportError(
                 f"column {part.name!r} has missing cells and the level '', and '' stands for both in ONNX: "
@@ -79,69 +98,119 @@ def _read(encoder: Any) -> list[Numbers | Levels]:
     return parts
 
 
-def _linear(g: Graph, encoder: Any, cells: Cells) -> Cells:
-    parts = _read(encoder)
-    ends = np.cumsum([0, *(len(part.names()) for part in parts)]).tolist()
-    blocks: list[str] = []
-    places: list[int] = []  # where each column of the blocks belongs
-    numbers = [j for j, part in enumerate(parts) if isinstance(part, Numbers)]
-    if numbers:
-        mine = [part for part in parts if isinstance(part, Numbers)]
-        X = g.concat([cells.column(j) for j in numbers])
-        empty = g.op("IsNaN", X)
-        filled = g.where(empty, np.array([[part.median for part in mine]]), X)
-        if encoder.standardize:
-            centred = g.sub(filled, np.array([[part.mean for part in mine]]))
-            filled = g.div(centred, np.array([[part.scale for part in mine]]))
-        blocks.append(filled)
-        places += [ends[j] for j in numbers]
-        gaps = [at for at, part in enumerate(mine) if part.gaps]
-        if gaps:
-            blocks.append(g.columns(g.double(empty), gaps))
-            places += [ends[numbers[at]] + 1 for at in gaps]
-    for j, part in enumerate(parts):
-        if isinstance(part, Levels):
-            blocks.append(_ones(g, part, cells.column(j)))
-            places += range(ends[j], ends[j + 1])
-    found = g.concat(blocks)
-    return Cells.matrix(g, found if places == sorted(places) else g.columns(found, np.argsort(places)))
+def _one(g: Graph, encoder: TableEncoder, part: Part, column: str) -> str:
+    """The columns of one column: (n, width)."""
+    if isinstance(part, Levels):
+        return _ones(g, part, column)
+    if isinstance(part, Dates):
+        return _dates(g, part, column, encoder.standardize)
+    assert isinstance(part, Words)
+    try:
+        return bags(g, encoder._weighed(part), column)
+    except OnnxExportError as error:
+        raise OnnxExportError(f"column {part.name!r}: {error}") from None
+
+
+def _numbers(g: Graph, encoder: TableEncoder, parts: list[Any], X: str) -> str:
+    """Neighbouring columns of numbers (n, k) → (n, k and the signs of missing cells)."""
+    if encoder.form == "counts":
+        return X
+    empty = g.op("IsNaN", X)
+    filled = g.where(empty, np.array([[part.median for part in parts]]), X)
+    if encoder.standardize:
+        centred = g.sub(filled, np.array([[part.mean for part in parts]]))
+        filled = g.div(centred, np.array([[part.scale for part in parts]]))
+    gaps = [j for j, part in enumerate(parts) if part.gaps]
+    if not gaps:
+        return filled
+    both = g.concat([filled, g.columns(g.double(empty), gaps)])
+    order = np.argsort([*range(len(parts)), *gaps], kind="stable")  # a sign right behind its column
+    return both if len(parts) == 1 else g.columns(both, order)
 
 
 def _ones(g: Graph, part: Levels, column: str) -> str:
     """0 and 1 for each level: words (n, 1) → (n, width)."""
     kept, width = part.kept(), len(part.names())
-    place = {level: float(j) for j, level in enumerate(kept)}
+    place = {level: j for j, level in enumerate(kept)}
     if part.reference is not None:
-        place[part.reference] = -1.0
-    place.setdefault("", width - 1.0 if part.gaps else -1.0)
-    at = g.op(
-        "LabelEncoder",
-        column,
-        domain=ML,
-        keys_strings=list(place),
-        values_floats=list(place.values()),
-        default_float=float(len(kept)) if part.pooled else -1.0,
-    )
-    return g.double(g.op("Equal", g.double(at), np.arange(width, dtype=float).reshape(1, -1)))
+        place[part.reference] = -1
+    place.setdefault("", width - 1 if part.gaps else -1)
+    at = g.look_up(column, place, len(kept) if part.pooled else -1)
+    return g.double(g.op("Equal", at, np.arange(width).reshape(1, -1)))
 
 
-def _native(g: Graph, encoder: Any, cells: Cells) -> Cells:
-    columns, words = [], []
-    for j, part in enumerate(_read(encoder)):
-        column = cells.column(j)
-        never = isinstance(part, Levels) and not part.levels and not part.pooled  # no word in training
-        if never:
-            column = g.constant_rows(column, np.array([np.nan]))
-        elif isinstance(part, Levels) and part.pooled and len(part.levels) >= encoder.max_levels:
-            known = [*part.levels, *([] if "" in part.levels else [""])]
-            column = g.op(
-                "LabelEncoder",
-                column,
-                domain=ML,
-                keys_strings=known,
-                values_strings=known,
-                default_string="other",
-            )
-        columns.append(column)
-        words.append(isinstance(part, Levels) and not never)
-    return Cells(g, None, tuple(columns), tuple(words), cells.names)
+def _dates(g: Graph, part: Dates, column: str, scaled: bool) -> str:
+    """Dates (n, 1) → their parts, the mean ones where missing, and a sign that says so: (n, width)."""
+    moments = Moments(g, column, part.origin)
+    blocks = []
+    if part.parts:
+        mean, scale = np.array([part.mean]), np.array([part.scale])
+        x = g.where(moments.missing, mean, g.concat([moments.part(name) for name in part.parts]))
+        blocks.append(g.div(g.sub(x, mean), scale) if scaled else x)
+    if part.gaps:
+        blocks.append(g.double(moments.missing))
+    return g.concat(blocks)
+
+
+def _sparse(g: Graph, encoder: TableEncoder, parts: list[Any]) -> str:
+    """Neighbouring sparse columns (n, k)."""
+    every = [part.name for part in _read(encoder) if isinstance(part, Sparse)]
+    mine = [every.index(parts[0].name) + j for j in range(len(parts))]
+    X = SPARSE if len(mine) == len(every) else g.columns(SPARSE, mine)
+    if encoder.form == "native":
+        return X
+    X = g.where(g.op("IsNaN", X), 0.0, X)
+    if encoder.form == "counts" or not encoder.standardize:
+        return X
+    return g.mul(X, np.array([[1.0 / part.scale for part in parts]]))
+
+
+def _native(g: Graph, encoder: TableEncoder, tensor: dict[str, str]) -> Cells:
+    blocks: list[tuple[str, int, bool]] = []  # tensor, its columns, words or not
+    for kind, run in groupby(_read(encoder), type):
+        parts = list(run)
+        if kind is Sparse:
+            blocks.append((_sparse(g, encoder, parts), len(parts), False))
+            continue
+        for part in parts:
+            column = tensor[part.name]
+            if isinstance(part, Levels):
+                blocks.append(_levels(g, encoder, part, column))
+            elif isinstance(part, Dates):
+                blocks += _calendar(g, part, column)
+            else:
+                blocks.append((column, 1, False))
+    if not any(words for _, _, words in blocks):
+        return Cells.matrix(g, g.concat([block for block, _, _ in blocks]))
+    columns: list[str] = []
+    for block, width, _ in blocks:
+        columns += [block] if width == 1 else [g.columns(block, [j]) for j in range(width)]
+    words = [words for _, width, words in blocks for _ in range(width)]
+    return Cells(g, None, tuple(columns), tuple(words), tuple(encoder.get_feature_names_out().tolist()))
+
+
+def _levels(g: Graph, encoder: TableEncoder, part: Levels, column: str) -> tuple[str, int, bool]:
+    if not part.levels and not part.pooled:  # no word in training
+        return g.constant_rows(column, np.array([np.nan])), 1, False
+    if part.pooled and len(part.levels) >= encoder.max_levels:
+        known = [*part.levels, *([] if "" in part.levels else [""])]
+        column = g.op(
+            "LabelEncoder",
+            column,
+            domain=ML,
+            keys_strings=known,
+            values_strings=known,
+            default_string="other",
+        )
+    return column, 1, True
+
+
+def _calendar(g: Graph, part: Dates, column: str) -> list[tuple[str, int, bool]]:
+    """days, NaN where missing; month and weekday, words, "" where missing."""
+    moments = Moments(g, column, part.origin)
+    days = g.where(moments.missing, np.nan, moments.part("days"))
+    words = [
+        g.where(moments.missing, np.array([[""]], dtype=object), g.take(np.array(spelling, dtype=object), at))
+        for spelling, at in ((MONTHS, moments.month()), (DAYS, moments.weekday()))
+    ]
+    return [(days, 1, False), *((column, 1, True) for column in words)]

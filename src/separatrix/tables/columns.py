@@ -161,12 +161,15 @@ def learn_dates(name: str, column: pd.Series) -> Dates:
 def numbers_of(name: str, column: pd.Series) -> np.ndarray:
     import pandas as pd
 
-    if isinstance(column.dtype, pd.SparseDtype):
-        return np.asarray(column.array.to_dense(), dtype=float)
     try:
         if pd.api.types.is_datetime64_any_dtype(column.dtype):
             raise ValueError
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        sparse = isinstance(column.dtype, pd.SparseDtype)
+        values = (
+            np.asarray(column.array.to_dense(), dtype=np.float64)
+            if sparse
+            else column.to_numpy(dtype=np.float64, na_value=np.nan)
+        )
     except (ValueError, TypeError):
         bad = next((v for v in column.tolist() if not _is_number(v)), column.iloc[0] if len(column) else "")
         raise TableError(
@@ -231,13 +234,19 @@ def counts_of(name: str, values: np.ndarray) -> np.ndarray:
 
 
 def sparse_block(frame: pd.DataFrame, parts: list[Sparse], scaled: bool) -> sp.csr_matrix:
+    """Columns that are mostly 0, side by side (n, parts); a missing cell is 0."""
     import pandas as pd
 
     chosen = frame[[part.name for part in parts]]
-    if all(isinstance(d, pd.SparseDtype) for d in chosen.dtypes):
+    if all(isinstance(d, pd.SparseDtype) and d.fill_value == 0 for d in chosen.dtypes):
         block = sp.csr_matrix(chosen.sparse.to_coo(), dtype=np.float64)  # type: ignore[attr-defined]
     else:
         block = sp.csr_matrix(np.column_stack([numbers_of(p.name, chosen[p.name]) for p in parts]))
+    if not np.isfinite(block.data).all():
+        for part in parts:
+            numbers_of(part.name, chosen[part.name])  # names what is infinite
+        block.data[np.isnan(block.data)] = 0.0  # the usual cell of such a column
+        block.eliminate_zeros()
     if not scaled:
         return block
     return sp.csr_matrix(block @ sp.diags_array([1.0 / part.scale for part in parts]))

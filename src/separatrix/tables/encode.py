@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -182,9 +183,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _numbers(self, name: str, column: pd.Series) -> Part:
         import pandas as pd
 
-        if isinstance(column.dtype, pd.SparseDtype):
+        if isinstance(column.dtype, pd.SparseDtype) and column.dtype.fill_value == 0:
             stored = np.asarray(column.array.sp_values, dtype=float)
-            return Sparse(name, float(np.max(np.abs(stored), initial=0.0)) or 1.0)
+            if np.isfinite(stored).all():
+                return Sparse(name, float(np.max(np.abs(stored), initial=0.0)) or 1.0)
         values = numbers_of(name, column)
         seen = values[~np.isnan(values)]
         if not len(seen):
@@ -259,7 +261,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return self._native(frame)
         blocks: list[Any] = []
         used = self._used()
-        sparse = [part for part in used if isinstance(part, Sparse)]
+        neighbours = (list(run) for _, run in groupby(used, lambda part: isinstance(part, Sparse)))
+        runs = {run[0].name: run for run in neighbours if isinstance(run[0], Sparse)}
         for part in used:
             column = frame[part.name]
             if isinstance(part, Numbers):
@@ -281,8 +284,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                     else features._weighted(held.copy())
                 )
                 blocks.append(done)
-            elif part is sparse[0]:  # side by side they were one matrix: read them as one
-                blocks.append(sparse_block(frame, sparse, self.form == "linear" and self.standardize))
+            elif part.name in runs:  # side by side they were one matrix: read them as one
+                run: Any = runs[part.name]
+                blocks.append(sparse_block(frame, run, self.form == "linear" and self.standardize))
         wide = len(self._names) > WIDE or any(isinstance(p, (Words, Sparse)) for p in used)
         if wide or self.form == "counts":
             return sp.csr_matrix(sp.hstack([sp.csr_matrix(b) for b in blocks], format="csr"))
@@ -355,19 +359,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 return "counts as they are"
             done = f"(x − {part.mean:.4g})/{part.scale:.4g}" if self.standardize else "as it is"
             if part.gaps:
-                done += (
-                    f"; {part.gaps:,} missing cells → the median {part.median:.4g}, and a column that says so"
-                )
+                cells = f"{part.gaps:,} missing cell{'s' * (part.gaps > 1)}"
+                done += f"; {cells} → the median {part.median:.4g}, and a column that says so"
             return done
         if isinstance(part, Levels):
-            kept = part.kept()
-            done = f"0 or 1 for {', '.join(map(repr, kept[:6]))}{', …' if len(kept) > 6 else ''}"
-            done += f"; {part.reference!r} is the reference, 0 in all" if part.reference is not None else ""
-            done += (
-                f"; {part.pooled:,} rare levels pooled as other, and so is a new one" if part.pooled else ""
-            )
-            done += f"; a column for the {part.gaps:,} missing cells" if part.gaps else ""
-            return done if part.pooled else done + "; a new level is 0 in all"
+            kept, parts = part.kept(), []
+            if kept:
+                parts.append(f"0 or 1 for {', '.join(map(repr, kept[:6]))}{', …' if len(kept) > 6 else ''}")
+            if part.reference is not None:
+                parts.append(f"{part.reference!r} is the reference, 0 in all")
+            if part.pooled:
+                many = f"{part.pooled:,}{' rare' * bool(part.levels)} level{'s' * (part.pooled > 1)}"
+                which = many if part.levels else f"all {many}, each rare,"
+                parts.append(f"{which} pooled as other, and so is a new one")
+            if part.gaps:
+                parts.append(f"a column for the {part.gaps:,} missing cell{'s' * (part.gaps > 1)}")
+            return "; ".join(parts if part.pooled else [*parts, "a new level is 0 in all"])
         if isinstance(part, Dates):
             return f"{', '.join(part.parts)}" + (
                 "; a missing date is the average one, and said" if part.gaps else ""
@@ -406,6 +413,14 @@ def _default_text(n: int) -> TextFeatures:
 
 
 def as_frame(X: Any) -> pd.DataFrame:
+    """A Table, or a frame of pandas, Polars or Arrow, as a pandas frame (n, p) whose names are words, no two alike.
+
+    A pandas frame with such names is given back as it is. Cost: O(p), and O(cells) where it is another's frame.
+
+    >>> import pandas as pd
+    >>> as_frame(pd.DataFrame({0: [1, 2], "b": ["u", "v"]})).columns.tolist()
+    ['0', 'b']
+    """
     import pandas as pd
 
     if isinstance(X, Table):
@@ -423,5 +438,7 @@ def as_frame(X: Any) -> pd.DataFrame:
     if not all(isinstance(c, str) for c in frame.columns):
         frame = frame.rename(columns=str)
     if len(set(frame.columns)) < frame.shape[1]:
-        raise TableError("the frame has two columns of one name; give every column a name of its own")
+        names = frame.columns.tolist()
+        twice = next(name for name in names if names.count(name) > 1)
+        raise TableError(f"more than one column is called {twice!r}; give every column a name of its own")
     return frame
