@@ -263,3 +263,11 @@ def test_description_and_parameters(frame):
         TableEncoder().fit(np.ones((3, 2)))
     with pytest.raises(TableError, match="no column is left"):
         TableEncoder().fit(frame[["planet"]])
+
+
+def test_a_level_called_other_beside_pooled_ones():
+    words = ["other"] * 60 + ["sun"] * 60 + ["odd", "strange"]
+    encoder = TableEncoder(rare=5).fit(pd.DataFrame({"sky": words}))
+    assert encoder.get_feature_names_out().tolist() == ["sky=other", "sky=sun", "sky=any other"]
+    new = pd.DataFrame({"sky": ["other", "sun", "odd", "new"]})
+    assert encoder.transform(new).tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1]]

@@ -177,7 +177,7 @@ def _native(g: Graph, encoder: TableEncoder, tensor: dict[str, str]) -> Cells:
             if isinstance(part, Levels):
                 blocks.append(_levels(g, encoder, part, column))
             elif isinstance(part, Dates):
-                blocks += _calendar(g, part, column)
+                blocks += _calendar(g, column)
             else:
                 blocks.append((column, 1, False))
     if not any(words for _, _, words in blocks):
@@ -200,14 +200,14 @@ def _levels(g: Graph, encoder: TableEncoder, part: Levels, column: str) -> tuple
             domain=ML,
             keys_strings=known,
             values_strings=known,
-            default_string="other",
+            default_string=part.other,
         )
     return column, 1, True
 
 
-def _calendar(g: Graph, part: Dates, column: str) -> list[tuple[str, int, bool]]:
+def _calendar(g: Graph, column: str) -> list[tuple[str, int, bool]]:
     """days, NaN where missing; month and weekday, words, "" where missing."""
-    moments = Moments(g, column, part.origin)
+    moments = Moments(g, column, 0)  # days since 1970, as in the frame
     days = g.where(moments.missing, np.nan, moments.part("days"))
     words = [
         g.where(moments.missing, np.array([[""]], dtype=object), g.take(np.array(spelling, dtype=object), at))

@@ -45,6 +45,14 @@ class Levels:
     gaps: int
     reference: str | None
 
+    @property
+    def other(self) -> str:
+        """What the pooled levels are called: no level of the table is."""
+        word = "other"
+        while word in self.levels:
+            word = f"any {word}"
+        return word
+
     def kept(self) -> list[str]:
         return [level for level in self.levels if level != self.reference]
 
@@ -52,7 +60,7 @@ class Levels:
         out = [f"{self.name}={level}" for level in self.kept()]
         return [
             *out,
-            *([f"{self.name}=other"] if self.pooled else []),
+            *([f"{self.name}={self.other}"] if self.pooled else []),
             *([f"{self.name} is missing"] if self.gaps else []),
         ]
 

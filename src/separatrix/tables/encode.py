@@ -320,12 +320,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 words = words_of(column)
                 if len(part.levels) >= self.max_levels and part.pooled:
                     kept = set(part.levels)
-                    words = np.array([w if w is None or w in kept else "other" for w in words], dtype=object)
+                    words = np.array(
+                        [w if w is None or w in kept else part.other for w in words], dtype=object
+                    )
                 out[part.name] = words
             elif isinstance(part, Dates):
                 moments = moments_of(part.name, column)
                 empty = np.isnat(moments)
-                numbers = date_parts(moments, part.origin)
+                numbers = date_parts(moments, 0)  # since 1970: 0 would look like the edge of a family
                 out[f"{part.name} days"] = np.where(empty, np.nan, numbers["days"])
                 for what, spelling in (("month", MONTHS), ("weekday", DAYS)):
                     at = np.where(empty, 0, numbers[f"_{what}"]).astype(int)
@@ -371,7 +373,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if part.pooled:
                 many = f"{part.pooled:,}{' rare' * bool(part.levels)} level{'s' * (part.pooled > 1)}"
                 which = many if part.levels else f"all {many}, each rare,"
-                parts.append(f"{which} pooled as other, and so is a new one")
+                parts.append(f"{which} pooled as {part.other}, and so is a new one")
             if part.gaps:
                 parts.append(f"a column for the {part.gaps:,} missing cell{'s' * (part.gaps > 1)}")
             return "; ".join(parts if part.pooled else [*parts, "a new level is 0 in all"])
