@@ -1,6 +1,6 @@
-"""The main job: fit real data, race scikit-learn, print each verdict, and draw what was learned.
+"""A race: logistic regression on real data by scikit-learn and by separatrix, each verdict, and what was learned.
 
-Run by ``make demo``. Three bundled real sets and one large generated one are fitted by scikit-learn's default and
+Three bundled real sets and one large generated one are fitted by scikit-learn's default and
 by separatrix's, best of three, interleaved; both answers are scored by the same objective, so a faster but worse
 fit would show. Then a data set on which no estimate exists, and what the verdict says of it.
 """

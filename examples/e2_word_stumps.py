@@ -8,47 +8,18 @@ rounds. Right: the words chosen first, and the group a post with that word is gi
 twelve typed documents stand in.
 """
 
-import re
-import sys
 import time
 
 import numpy as np
-from _plot import BLUE, GREEN, GREY, PURPLE, RED, ROOT, figure, save, say
+from _newsgroups import by_date
+from _plot import BLUE, GREEN, GREY, PURPLE, RED, figure, save, say
 from sklearn.feature_extraction.text import CountVectorizer
 
 from separatrix import AdaBoostClassifier, MultinomialNB
 
-sys.path.insert(0, str(ROOT))
 GROUPS = ("rec.autos", "rec.sport.hockey", "sci.med", "sci.space")
-TYPED = {
-    "cooking": ["boil the rice and fry the onion", "fry fish in oil then boil rice", "bake bread with salt and oil",
-                "salt the onion soup and bake bread"],
-    "sailing": ["the wind fills the sail", "reef the sail when the wind is strong", "the boat heels in a strong wind",
-                "steer the boat to harbour"],
-    "chess": ["castle early and guard the king", "trade the queen for a rook", "the rook takes the queen and checks",
-              "push the pawn and check the king"],
-}  # fmt: skip
 
-
-def documents():
-    """(texts, labels) to learn from, the same to try on, and what they are."""
-    try:
-        from benchmarks import shared
-
-        parts = []
-        for name in ("20news", "20news/20news-bydate-test"):
-            texts, labels = shared.texts(name)
-            kept = [i for i, label in enumerate(labels) if label in GROUPS]
-            parts.append(([re.split(r"\n\s*\n", texts[i], maxsplit=1)[-1] for i in kept], labels[kept]))
-        return *parts, "Four of the Twenty Newsgroups"
-    except (ImportError, FileNotFoundError) as why:
-        print(f"(the newsgroups are not here, so twelve typed documents are used: {why})\n")
-        texts = [text for group in TYPED.values() for text in group]
-        labels = np.repeat(list(TYPED), 4)
-        return (texts, labels), (texts, labels), "Twelve typed documents"
-
-
-(texts, y), (later, y_later), title = documents()
+(texts, y), (later, y_later), title = by_date(GROUPS, "Four of the Twenty Newsgroups")
 words = CountVectorizer(stop_words="english", token_pattern=r"[a-z]{3,}", min_df=3 if len(y) > 100 else 1)
 X, X_later = words.fit_transform(texts), words.transform(later)
 vocabulary = words.get_feature_names_out()

@@ -14,40 +14,16 @@ over the size of the vocabulary: alike on a few words; on many, counts lead. Whe
 documents stand in.
 """
 
-import sys
 import time
 
 import numpy as np
-from _plot import BLUE, GREY, ORANGE, ORANGE_INK, RED, ROOT, figure, save, say
+from _newsgroups import all_posts
+from _plot import BLUE, GREY, ORANGE, ORANGE_INK, RED, figure, save, say
 
 from separatrix import BernoulliNB, MultinomialNB
 from separatrix.tables.text import TextFeatures
 
-sys.path.insert(0, str(ROOT))
-TYPED = {
-    "cooking": ["boil the rice and fry the onion", "fry fish in oil then boil rice", "bake bread with salt and oil",
-                "salt the onion soup and bake bread"],
-    "sailing": ["the wind fills the sail", "reef the sail when the wind is strong", "the boat heels in a strong wind",
-                "steer the boat to harbour"],
-    "chess": ["castle early and guard the king", "trade the queen for a rook", "the rook takes the queen and checks",
-              "push the pawn and check the king"],
-}  # fmt: skip
-
-
-def documents():
-    """Posts, their groups, and what they are."""
-    try:
-        from benchmarks import shared
-
-        return *shared.texts("20news/20news-19997"), "Twenty Newsgroups, all 19,997 posts"
-    except (ImportError, FileNotFoundError) as why:
-        print(f"(the newsgroups are not here, so typed documents are used: {why})\n")
-        texts = [text for group in TYPED.values() for text in group] * 4
-        return texts, np.tile(np.repeat(list(TYPED), 4), 4), "Twelve typed documents, four times"
-
-
-texts, y, title = documents()
-y = np.asarray(y)
+texts, y, title = all_posts()
 real = len(texts) > 1000
 order = np.random.default_rng(0).permutation(len(texts))
 cut = 2 * len(texts) // 3

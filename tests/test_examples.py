@@ -10,7 +10,7 @@ import pytest
 plt = pytest.importorskip("matplotlib.pyplot")
 
 ROOT = Path(__file__).resolve().parents[1]
-# demo.py is what `make demo` runs: a race over real sets, too long for here.
+# demo.py is a race over real sets, too long for here; files with a leading _ serve the others.
 SCRIPTS = sorted(
     p.name for p in (ROOT / "examples").glob("*.py") if not p.name.startswith("_") and p.name != "demo.py"
 )

@@ -465,29 +465,7 @@ def test_bench_runs_what_is_in_the_folder(run, tmp_path, monkeypatch):
     assert code == 1 and one_sentence(said)
 
 
-# ---- files nobody should have to read ----
-
-
-def broken():
-    try:
-        from tests.tables.test_read import REFUSED
-    except ImportError:
-        return []
-    return [name for name in REFUSED if name not in ("bomb.csv.gz", "ragged-far.csv")]
-
-
-@pytest.mark.parametrize("name", broken())
-def test_a_broken_file_is_a_sentence_and_code_1(name, mixed, run, tmp_path):
-    from tests.tables.test_read import REFUSED
-
-    content = REFUSED[name][0]
-    content = content() if callable(content) else content
-    (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
-    options = [] if name.endswith(".svm") else ["--target", "y"]
-    code, out, said = run("separability", name, *options)
-    assert code == 1 and not out and one_sentence(said) and name in said
-    code, out, said = run("predict", mixed / "logistic.sepx", name)
-    assert code == 1 and not out and one_sentence(said) and name in said
+# ---- the terminal and the process ----
 
 
 def test_what_a_file_holds_cannot_write_on_the_terminal(run, tmp_path):

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from separatrix.judge.alerts import SEVERITIES, alerts
+from separatrix.tables.kinds import infer_kinds
 
 
 def clean(n=300, p=4, k=2, seed=0):
@@ -30,7 +31,7 @@ def test_clean_tables_have_no_alerts(load):
 def test_iris_has_one_repeated_row():
     found = alerts(*load_iris(return_X_y=True))
     assert [a.kind for a in found] == ["duplicates"]
-    assert found[0].sentence.startswith("1 rows (0.7%)")
+    assert found[0].sentence.startswith("1 row (0.7%) repeats another")
 
 
 def test_a_column_that_is_the_answer():
@@ -62,6 +63,22 @@ def test_a_level_of_one_class_only():
     assert leak.severity == "warning"
 
 
+def test_levels_of_one_class_in_many_columns_are_told_together():
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 2
+    frame = pd.DataFrame({f"w{j}": rng.choice(["a", "b"], 400).astype(object) for j in range(6)})
+    for j in range(6):
+        frame.loc[np.flatnonzero(y == 1)[: 100 - 10 * j], f"w{j}"] = "z"
+    found = [a for a in alerts(frame, y) if a.kind == "leakage"]
+    assert [a.column for a in found] == ["w0", "w1", None]  # those of most rows, then the others
+    assert found[2].severity == "warning"
+    assert found[2].sentence.startswith(
+        "4 more columns have levels that go with one class only: 'w2', 'w3', 'w4', 'w5'."
+    )
+    three = [a for a in alerts(frame[["w0", "w1", "w2"]], y) if a.kind == "leakage"]
+    assert [a.column for a in three] == ["w0", "w1", "w2"]  # so few are told one by one
+
+
 def test_missing_cells_of_one_class_only():
     X, y = clean(400)
     X[(y == 0) & (np.arange(400) < 100), 2] = np.nan
@@ -77,8 +94,16 @@ def test_identifiers():
     frame["name"] = [f"person {i}" for i in range(100)]
     frame["customer_id"] = np.random.default_rng(0).permutation(10_000)[:100]
     found = alerts(frame, y)
-    assert {a.column for a in found if a.kind == "identifier"} == {"row", "name", "customer_id"}
+    told = {a.column: a for a in found if a.kind == "identifier"}
+    assert set(told) == {"row", "name", "customer_id"}
     assert not [a for a in found if a.kind == "leakage"]
+    assert {infer_kinds(frame, None)[name] for name in told} == {"identifier"}
+    for a in told.values():  # what no model sees need not be left out by hand
+        assert a.severity == "note" and a.sentence.endswith("and is left out")
+    given = alerts(frame, y, kinds={"row": "discrete", "name": "nominal", "customer_id": "discrete"})
+    told = {a.column: a for a in given if a.kind == "identifier"}
+    assert set(told) == {"row", "name", "customer_id"}
+    assert all(a.severity == "warning" and a.sentence.endswith(": leave it out") for a in told.values())
 
 
 def test_an_identifier_sorted_by_class_is_not_called_a_leak():
@@ -124,6 +149,8 @@ def test_imbalance_says_what_the_majority_gets():
     )
     (found,) = alerts(rng.normal(size=(1000, 3)), np.repeat([0, 1], [940, 60]))
     assert found.severity == "note"
+    (found,) = alerts(rng.normal(size=(1000, 3)), np.repeat([0, 1, 2], [700, 260, 40]))
+    assert found.sentence.endswith("(4.0%): little is learned of it, and scores of it are rough")
 
 
 def test_missing_cells_are_summed_up():
@@ -142,6 +169,14 @@ def test_columns_that_say_the_same():
     frame["w"], frame["v"] = words, np.where(words == "a", "eins", np.where(words == "b", "zwei", "drei"))
     (found,) = alerts(frame, y)
     assert found.kind == "correlated" and "'a' and 'f', 'w' and 'v'" in found.sentence
+
+
+def test_texts_and_names_that_all_differ_do_not_say_the_same():
+    X, y = clean(60)
+    frame = pd.DataFrame({"x": X[:, 0], "id": [f"doc {i}" for i in range(60)]})
+    frame["text"] = [f"a letter of {i} words and more, sent on some day" for i in range(60)]
+    found = alerts(frame, y, kinds={"id": "identifier", "text": "text"})
+    assert [a.kind for a in found] == ["identifier"]
 
 
 def test_nearly_correlated_is_not_the_same():

@@ -26,7 +26,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from separatrix import LogisticRegression, bias_variance, bias_variance_curve
+from separatrix import LogisticRegression, bias_variance, bias_variance_curve, engine
 from separatrix.judge import decomposition
 from separatrix.judge.bias_variance_curve import geometric
 from separatrix.judge.decomposition import Repeats, equal_rows, squared_table, zero_one_table
@@ -616,6 +616,35 @@ def test_an_interruption_keeps_what_is_finished(n_jobs):
     time.sleep(0.1)
     assert Slow.done == after  # nothing goes on in the background
     adds_up(bias_variance(Slow(), X, y, n_bootstraps=5))
+
+
+def test_an_interruption_before_two_bootstraps_is_raised():
+    class Stops(Slow):
+        def fit(self, X, y):
+            if Slow.done:
+                raise KeyboardInterrupt
+            return super().fit(X, y)
+
+    Slow.done = 0
+    X, y = blobs(60)
+    with pytest.raises(KeyboardInterrupt):
+        bias_variance(Stops(), X, y, n_bootstraps=9, n_jobs=1)
+
+
+def test_under_dask_the_table_stays_here_on_threads():
+    pytest.importorskip("dask")
+    seen = []
+
+    class Sees(DecisionTreeClassifier):
+        def fit(self, X, y):
+            seen.append(threading.current_thread().name)
+            return super().fit(X, y)
+
+    X, y = blobs(60)
+    want = bias_variance(DecisionTreeClassifier(), X, y, n_bootstraps=10)
+    with engine("dask", workers=2):
+        same(bias_variance(Sees(), X, y, n_bootstraps=10), want)
+    assert len(seen) == 10 and all(name.startswith("separatrix") for name in seen)
 
 
 @pytest.mark.usefixtures("no_collector")

@@ -14,6 +14,7 @@ from separatrix.judge.scores import (
     Interval,
     accuracy,
     auc,
+    bootstrapped,
     brier,
     calibration_error,
     cheapest,
@@ -161,3 +162,18 @@ def test_intervals_are_cut_to_what_a_score_can_be():
 def test_an_unknown_metric_is_told_the_known_ones():
     with pytest.raises(ValueError, match="metric 'f2' is unknown: use one of 'log_loss', 'auc'"):
         metric_of("f2", ("log_loss", "auc"))
+
+
+def test_bootstrapped_intervals_hold_their_score_and_are_as_wide_as_theory_says():
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet([2, 2], 400)
+    codes = (rng.random(400) < P[:, 1]).astype(int)
+    found = bootstrapped(codes, P.argmax(axis=1), P, ["log_loss", "accuracy", "calibration_error", "cost"])
+    assert list(found) == ["log_loss", "accuracy", "calibration_error"]
+    for value, low, high in found.values():
+        assert 0 <= low <= value <= high
+    value, low, high = found["accuracy"]
+    assert value == accuracy(codes, P.argmax(axis=1))
+    assert (high - low) / 2 == pytest.approx(1.96 * np.sqrt(value * (1 - value) / 400), rel=0.1)
+    assert found == bootstrapped(codes, P.argmax(axis=1), P, list(found))
+    assert found != bootstrapped(codes, P.argmax(axis=1), P, list(found), seed=1)

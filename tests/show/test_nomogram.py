@@ -25,6 +25,7 @@ from separatrix import (
     LogisticRegression,
     NaiveBayes,
     QuadraticDiscriminantAnalysis,
+    TableEncoder,
 )
 from separatrix.show import NomogramDisplay
 from separatrix.show.nomogram import spaced
@@ -94,6 +95,44 @@ def test_mixed_frames_and_encoders():
     display = draw(model, frame)
     assert np.abs(read_off(display, frame) - model.predict_proba(frame)[:, 1]).max() < 1e-12
     assert sorted(display.scales[1].labels) == ["narrow", "wide"]
+
+
+def test_switches_and_digits_kept_as_words_reach_the_encoder_as_they_were():
+    frame = pd.DataFrame({
+        "length": X[:, 2], "long": X[:, 0] > 6, "code": np.where(X[:, 1] > 3, "01", "7"),
+    })  # fmt: skip
+    model = make_pipeline(TableEncoder(), LogisticRegression()).fit(frame, late)
+    display = draw(model, frame)
+    assert np.abs(read_off(display, frame) - model.predict_proba(frame)[:, 1]).max() < 1e-12
+    assert [s.ticks for s in display.scales[1:]] == [[False, True], ["7", "01"]]
+
+
+def test_words_that_the_picture_has_no_row_of():
+    frame = pd.DataFrame({"length": X[:, 2], "petals": np.where(X[:, 3] > 1.4, "wide", "narrow")})
+    frame.loc[::9, "petals"] = "none"
+    model = NaiveBayes().fit(frame, late)
+    display = draw(model, frame[frame["petals"] != "none"])
+    assert np.abs(read_off(display, frame) - model.predict_proba(frame)[:, 1]).max() < 1e-12
+
+
+def test_columns_are_asked_about_together():
+    class Counted(StandardScaler):
+        seen = []
+
+        def transform(self, X):
+            self.seen.append(len(X))
+            return super().transform(X)
+
+    def asked(p):
+        cells = pd.DataFrame(np.random.default_rng(0).normal(size=(50, p))).add_prefix("c")
+        model = make_pipeline(Counted(), LogisticRegression()).fit(cells, np.arange(50) % 2)
+        Counted.seen.clear()
+        draw(model, cells).close()
+        return len(Counted.seen), sum(Counted.seen)
+
+    (few, rows), (many, more) = asked(5), asked(40)
+    assert few == many < 10
+    assert more < 10 * rows  # in proportion to the columns: 8 times as many
 
 
 def test_words_counted_or_not():

@@ -31,6 +31,7 @@ from separatrix import (
     SeparationWarning,
 )
 from separatrix.judge.learning_curve import learning_curve
+from separatrix.judge.scores import calibration_error
 from separatrix.show import (
     BoostingDisplay,
     CalibrationDisplay,
@@ -303,6 +304,30 @@ def test_calibration_of_models_of_two_and_three_classes():
     assert top.predicted @ top.count == pytest.approx(shares.max(axis=1).sum())
     one = CalibrationDisplay.from_estimator(three, X, y, label=1, bins=4)
     assert one.observed @ one.count == (y == 1).sum()
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_calibration_of_answers_has_the_error_that_models_are_ranked_by(k):
+    rng = np.random.default_rng(k)
+    codes = rng.integers(0, k, 300)
+    shares = rng.dirichlet(np.ones(k), 300)
+    display = CalibrationDisplay.from_answers(list("abc")[:k], codes, shares)
+    assert display.error == calibration_error(codes, shares)
+    assert f"error {display.error:.3f}" in display.ax_.texts[0].get_text()
+    if k == 2:
+        same = CalibrationDisplay.from_predictions(codes, shares[:, 1])
+        assert display.answer == "b"
+    else:
+        same = CalibrationDisplay.from_predictions(shares.argmax(axis=1) == codes, shares.max(axis=1))
+        assert display.answer == "the predicted class"
+    for name in ("predicted", "observed", "count", "interval", "histogram"):
+        assert np.array_equal(getattr(display, name), getattr(same, name))
+    assert display.error != same.error  # that of the bins drawn
+
+
+def test_answers_that_are_all_right_are_drawn():
+    sure = CalibrationDisplay.from_answers(["a", "b"], np.array([0, 1, 1]), np.eye(2)[[0, 1, 1]])
+    assert sure.error == 0 and sure.observed.tolist() == [0, 1]
 
 
 # ---- confusion, rates, thresholds ----

@@ -27,9 +27,11 @@ from separatrix import (
 )
 from separatrix.data.discretise import Discretizer
 from separatrix.judge.compare import compare
+from separatrix.judge.scores import calibration_error
 from separatrix.show.coefficients import read_coefficients
+from separatrix.show.reading import Table
 from separatrix.show.report import report_html, write_report
-from separatrix.show.report_parts import mistakes, whatif
+from separatrix.show.report_parts import mistakes, pictures, whatif
 from separatrix.show.report_parts.answers import judged, probabilities_of
 from separatrix.show.report_parts.pieces import pieces
 from separatrix.show.report_parts.reproduce import data_hash
@@ -262,7 +264,7 @@ def test_worst_mistakes_are_wrong_and_ordered():
 class Reader(HTMLParser):
     """Elements with attributes, ids, headings; refuses what does not close."""
 
-    VOID = ("meta", "img", "input", "br", "source", "line", "circle", "rect", "path")
+    VOID = ("meta", "img", "input", "br", "wbr", "source", "line", "circle", "rect", "path")
 
     def __init__(self, page):
         super().__init__()
@@ -372,6 +374,27 @@ def test_the_ranking_says_what_the_comparison_says(page, comparison):
     assert text.count("cannot be told apart") == len(found.differences) - real
 
 
+def test_the_calibration_error_is_one_number(page, comparison):
+    X, y, found = comparison
+    mean = found.scores[found.best]["calibration_error"].mean
+    answers = judged(found.best_model, X, y, comparison=found, name=found.best)
+    shown = pictures.calibration(answers, found.classes.tolist(), "")
+    assert shown.error == pytest.approx(mean, rel=1e-12)
+    assert f"expected calibration error {mean:.3g}," in page
+    assert f"<dd>{mean:.3f}<small>" in page
+    assert "times: these are of the first" not in page
+
+
+def test_repetitions_are_spoken_of():
+    X, y = iris()
+    found = compare(X, y, models=["naive_bayes"], cv=(2, 3), budget=None)
+    page = report_html(found, X=X, y=y)
+    assert "It was made 3 times: these are of the first, the scores above are means over all." in page
+    rows, P = found.out_of_fold()
+    codes = np.unique(y, return_inverse=True)[1]
+    assert f"expected calibration error {calibration_error(codes[rows], P):.3g}," in page
+
+
 def test_page_tells_how_to_reproduce(page, comparison):
     X, y, _ = comparison
     assert data_hash(X, y) in page and "scikit-learn" in page
@@ -479,6 +502,20 @@ def test_no_words_are_told_apart_where_there_is_no_sum():
     assert pieces(LogisticRegression().fit(sparse, y), sparse[:2]) is not None
     page = report_html(model=LogisticRegression().fit(sparse, y), X=sparse, y=y)
     assert "an empty row" in page and "There is no panel" in page
+
+
+def test_digits_kept_as_words_are_words_of_the_panel():
+    X, y = mixed_table()
+    X["code"] = np.where(np.arange(len(X)) % 3 == 0, "01", "7")
+    model = Pipeline([("t", TableEncoder()), ("m", LogisticRegression())]).fit(X, y)
+    found = Sum.of(model, X)
+    assert found.forms[-1].kind == "levels" and set(found.forms[-1].cells) == {"01", "7"}
+
+
+def test_usual_dates_are_the_median():
+    X, _ = dated()
+    whole = X["when"].dropna().sort_values()
+    assert pd.Timestamp(Table(X).base[-1]) == whole.iloc[(len(whole) - 1) // 2]
 
 
 def test_cells_not_met_in_training_have_terms():

@@ -15,6 +15,7 @@ from hypothesis import strategies as st  # noqa: E402
 from separatrix.tables.chunks import chunks_as_written, read_chunks  # noqa: E402
 from separatrix.tables.delimited import lines  # noqa: E402
 from separatrix.tables.read import read  # noqa: E402
+from separatrix.tables.sources import TableError  # noqa: E402
 
 cells = st.one_of(
     st.none(), st.text(st.characters(exclude_categories=["Cs"]), max_size=6), st.text(',;\t"\r\n ab')
@@ -71,3 +72,53 @@ def test_dates_of_training_as_time_stamps_later(tmp_path):
     assert (
         piece["d"].to_numpy(dtype="datetime64[D]").tolist() == days.to_numpy(dtype="datetime64[D]").tolist()
     )
+
+
+@pytest.mark.parametrize(
+    "letters, encoding", [("é", "utf-8"), ("é€", "cp1252"), ("漢字", "utf-8"), ("aé", "latin-1")]
+)
+@pytest.mark.parametrize("at", [3, 40_000, 44_998])
+def test_letters_beyond_ascii_anywhere_in_a_long_file(letters, encoding, at, tmp_path):
+    rows = [f"{i},word{i % 5},{'uv'[i % 2]}" for i in range(45_000)]
+    rows[at] = f"{at},{letters},u"
+    path = tmp_path / "t.csv"
+    path.write_bytes("\n".join(["x,w,y", *rows, ""]).encode(encoding))
+    schema = read(good(tmp_path), target="y").schema
+    found = pd.concat(read_chunks(path, schema, rows=20_000))
+    assert (
+        len(found) == 45_000
+        and found["w"].iloc[at] == letters
+        and found["w"].iloc[at - 1] == f"word{(at - 1) % 5}"
+    )
+
+
+def test_letters_of_two_encodings_are_refused(tmp_path):
+    rows = [f"{i},word{i % 5},{'uv'[i % 2]}" for i in range(600_000)]
+    rows[3] = "3,é,u"
+    path = tmp_path / "t.csv"
+    path.write_bytes("\n".join(["x,w,y", *rows]).encode() + b"\n7,\xe9,v\n")
+    with pytest.raises(TableError, match="others are not; save the whole file as UTF-8"):
+        list(read_chunks(path, read(good(tmp_path), target="y").schema))
+
+
+def test_a_mark_never_closed_loses_no_row(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('x,w,y\n1,a,u\n2,b,"v\n3,a,u\n4,b,v\n')
+    with pytest.raises(TableError, match="never closed"):
+        list(read_chunks(path, read(good(tmp_path), target="y").schema))
+
+
+def good(folder):
+    path = folder / "good.csv"
+    path.write_text("x,w,y\n" + "".join(f"{i},word{i % 5},{'uv'[i % 2]}\n" for i in range(60)))
+    return path
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_names_that_look_like_numbers_of_columns(header, tmp_path):
+    lines = [f"{i},{i % 3}.5,{'uv'[i % 2]}" for i in range(40)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["c1,c2,c3", *lines] if header else lines) + "\n")
+    table = read(path, target="c3", header=header)
+    piece = next(read_chunks(path, table.schema))
+    assert len(piece) == 40 and piece["c1"].tolist() == list(range(40))

@@ -271,3 +271,57 @@ def test_a_level_called_other_beside_pooled_ones():
     assert encoder.get_feature_names_out().tolist() == ["sky=other", "sky=sun", "sky=any other"]
     new = pd.DataFrame({"sky": ["other", "sun", "odd", "new"]})
     assert encoder.transform(new).tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1]]
+
+
+def test_words_that_are_all_rare_are_said_to_be():
+    frame = pd.DataFrame({"x": range(300), "word": [f"w{i // 2}" for i in range(300)]}).assign(
+        x=lambda f: f.x % 7
+    )
+    encoder = TableEncoder().fit(frame)
+    assert (
+        "'word' (nominal): all 150 levels, each rare, pooled as other, and so is a new one"
+        in encoder.describe()
+    )
+    lone = pd.DataFrame({"x": frame.x, "word": ["a", None, "a"] * 100})
+    said = TableEncoder(drop="first").fit(lone).describe()[2]
+    assert said.partition(": ")[2] == (
+        "'a' is the reference, 0 in all; a column for the 100 missing cells; a new level is 0 in all"
+    )
+
+
+def sparse(values, fill):
+    return pd.arrays.SparseArray(values, fill_value=fill)
+
+
+def test_sparse_columns_of_any_fill_value_are_read_as_dense_ones():
+    rng = np.random.default_rng(0)
+    dense = pd.DataFrame({"a": rng.normal(size=40), "b": rng.normal(size=40), "c": rng.normal(size=40)})
+    dense.iloc[::2, 0] = 0.0
+    dense.iloc[::3, 1] = np.nan
+    dense.iloc[1::2, 2] = 7.0
+    gaps = pd.DataFrame({"b": sparse(dense["b"], np.nan), "c": sparse(dense["c"], 7.0)})
+    assert not gaps.sparse.to_dense().isna()["c"].any() and gaps["b"].isna().sum() == 14
+    names = ["b", "b is missing", "c"]
+    encoder, plain = TableEncoder().fit(gaps), TableEncoder().fit(dense[["b", "c"]])
+    assert encoder.get_feature_names_out().tolist() == names == plain.get_feature_names_out().tolist()
+    np.testing.assert_array_equal(encoder.transform(gaps), plain.transform(dense[["b", "c"]]))
+    zeros = pd.DataFrame({"a": sparse(dense["a"], 0.0), "b": sparse(dense["b"], np.nan)})
+    X = TableEncoder().fit(zeros).transform(zeros)
+    assert sp.issparse(X) and X[:, 0].nnz == 20 and np.isfinite(X.data).all()
+
+
+def test_a_missing_cell_among_zeros_is_a_zero_and_an_infinite_one_is_named():
+    frame = pd.DataFrame({"a": sparse([0.0, 2.0, 0.0, -4.0] * 5, 0.0)})
+    encoder = TableEncoder().fit(frame)
+    later = pd.DataFrame({"a": sparse([np.nan, 2.0, 0.0, -4.0], np.nan)})
+    assert encoder.transform(later).toarray().ravel().tolist() == [0.0, 0.5, 0.0, -1.0]
+    later = pd.DataFrame({"a": sparse([0.0, 2.0, np.inf, 0.0], 0.0)})
+    with pytest.raises(TableError, match="'a' is infinite in row 3"):
+        encoder.transform(later)
+    with pytest.raises(TableError, match="'a' is infinite in row 3"):
+        TableEncoder().fit(later)
+
+
+def test_two_columns_of_one_name_are_named():
+    with pytest.raises(TableError, match="more than one column is called '0'"):
+        TableEncoder().fit(pd.DataFrame([[1, 2], [3, 4]], columns=[0, "0"]))

@@ -122,7 +122,9 @@ def test_every_format_gives_the_same_table(name, packed, frame, tmp_path):
 
 def test_schema_survives_json(frame, tmp_path):
     schema = read(write(tmp_path / "t.csv", csv(frame)), target="y").schema
-    assert Schema.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
+    made = schema.to_dict()
+    assert Schema.from_dict(json.loads(json.dumps(made))) == schema
+    assert Schema.from_dict({**made, "readings": json.loads(made["readings"])}) == schema
 
 
 def test_a_table_trained_on_parquet_is_read_alike_from_csv(frame, tmp_path):
@@ -210,7 +212,7 @@ def test_chunks_name_the_columns_that_are_missing(tmp_path):
 def test_ragged_rows_and_a_bomb_are_refused_in_pieces(tmp_path):
     schema = read(write(tmp_path / "a.csv", GOOD), target="y").schema
     pieces = read_chunks(write(tmp_path / "b.csv", GOOD + "1,a\n"), schema, rows=10)
-    with pytest.raises(TableError, match=r"row does not fit.*Expected 3 columns, got 2"):
+    with pytest.raises(TableError, match="row 31 below the names has 2 cells where the names have 3"):
         list(pieces)
     packed = gzip.compress(GOOD.encode() + b"0,a,0\n" * (20 << 20), compresslevel=9)
     with pytest.raises(TableError, match="unpack to more than"):
@@ -233,7 +235,7 @@ def many(cells, header="n,y,x\n"):
 
 
 def bomb():
-    return gzip.compress(b"a,b\n" + b"0,0\n" * (30 << 20), compresslevel=9)
+    return gzip.compress(b"a,b\n" + b"0,0\n" * (17 << 20), compresslevel=9)
 
 
 def zipped(content=b"a,b\n1,2\n"):
@@ -267,6 +269,7 @@ REFUSED = {
     "target-missing.csv": (many(["1"]).replace(",a,", ",,").replace(",b,", ",?,"), "every cell of the target"),
     "one-class.csv": (many(["1", "2"]).replace(",b,", ",a,"), "one class"),
     "target-continuous.csv": ("x,y\n" + "".join(f"{i},{i / 7}\n" for i in range(100)), "no classes"),
+    "target-quantity.csv": ("x,y\n" + "".join(f"{i % 7},{i % 300}\n" for i in range(3000)), "300 different numbers"),
     "target-dates.csv": ("x,y\n" + "".join(f"{i},2024-01-{i + 1:02d}\n" for i in range(28)), "dates"),
     "only-target.csv": ("y\na\nb\na\n", "only column"),
     "only-identifiers.csv": (many(["1"]).replace("n,y,x", "id,y,x"), "no column is left"),
@@ -275,7 +278,15 @@ REFUSED = {
     "zero-bytes.csv": (b"n,y,x\n1,a,\x00\n", "line 2 holds a zero byte"),
     "garbage.csv": (bytes(range(1, 256)) * 40, "neither text nor"),
     "garbage-zeros.bin": (os.urandom(64) + bytes(range(256)), "zero byte|neither text"),
-    "image.csv": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "zero byte"),
+    "image.csv": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "a picture"),
+    "photo.csv": (b"\xff\xd8\xff\xe0" + bytes(range(256)), "a picture"),
+    "not-found.csv": ("\n<!DOCTYPE html>\n<html><body>Not found, sorry</body></html>\n", "an HTML page"),
+    "forbidden.parquet": ("<html>\n<h1>403</h1>\n</html>\n", "an HTML page"),
+    "export.csv": ("<?xml version='1.0'?>\n<rows>\n<row x='1'/>\n</rows>\n", "XML"),
+    "pointer.csv": ("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n", "git lfs pull"),
+    "title.csv": ("Report for March,,\nby me,,\n" + GOOD, "stand in line 3 \\('n,y,x'\\)"),
+    "title-alone.csv": ("Report for March\n\n" + GOOD, "stand in line 3"),
+    "title-money.csv": ("Konto;;\nvon:;1.1.;\n\nTag;Euro;y\n" + "1.2.2024;-1.234,5;a\n2.2.2024;7,5;b\n", "line 4"),
     "half-utf16.csv": (b"\xff\xfe" + "n,y\n1,a\n".encode("utf-16-le") + b"\x00\xd8x", "begins as utf-16"),
     "truncated.csv.gz": (gzip.compress(GOOD.encode() * 50)[:-30], "gzip data end"),
     "damaged.csv.gz": (gzip.compress(GOOD.encode())[:30] + b"\xff" * 200, "gzip data"),
@@ -290,19 +301,22 @@ REFUSED = {
     "fake.parquet": (b"PAR1 nothing here", "damaged"),
     "truncated.feather": (lambda: feather(pd.DataFrame({"x": [1.0], "y": ["a"]}))[:60], "damaged"),
     "list.parquet": (lambda: parquet(pd.DataFrame({"x": [[1], [2]], "y": ["a", "b"]})), "'x' is list"),
-    "bad-line.jsonl": (JSONL + "{x: 1}\n", "line 3 is no JSON"),
+    "bad-line.jsonl": (JSONL + "{x: 1}\n", "line 3 is no JSON .*, at character 2"),
+    "spread.json": ('{\n "x": 1,\n "y": "a"\n}\n', "one JSON object over several lines"),
+    "wrapped.json": ('{"count": 2, "data": [{"x": 1, "y": "a"}]}\n', "'data' holds a list of objects"),
+    "error.csv": ('{"y": "not found", "code": 404}\n', "'y' is 'not found' in every row"),
     "not-objects.jsonl": ("[1, 2]\n", "record 1 is no object"),
     "nested.jsonl": (JSONL + '{"x": {"z": 1}, "y": "a"}\n', "line 3: 'x' holds an object"),
     "deep.jsonl": ('{"x": ' + "[" * 200_000 + "\n", "line 1 is (nested too deeply|no JSON)"),
-    "huge.jsonl": ('{"x": 1e999, "y": "a"}\n{"x": 1, "y": "b"}\n', "beyond"),
+    "huge.jsonl": ('{"x": 1e999, "y": "a"}\n{"x": 1, "y": "b"}\n', "in row 1 .* beyond"),
     "no-data.arff": ("@relation r\n@attribute x numeric\n", "no @data"),
     "bad-attribute.arff": ("@relation r\n@attribute x\n@data\n1\n", "line 2 is no attribute"),
     "bad-type.arff": ("@relation r\n@attribute x colour\n@data\n1\n", "has the type 'colour'"),
-    "ragged.arff": (ARFF + "1,a\n2\n", "line 6 has 1 cells"),
+    "ragged.arff": (ARFF + "1,a\n2\n", "line 6 has 1 cell for 2"),
     "unknown-level.arff": (ARFF + "1,a\n2,c\n", "row 2 .*'c' under 'y'"),
     "words.arff": (ARFF + "1,a\nmuch,b\n", "'much' under 'x'"),
     "bad.svm": (SVM + "1 2:x\n", "line 3 is not"),
-    "unordered.svm": (SVM + "1 3:1 2:1\n", "svmlight"),
+    "unordered.svm": (SVM + "1 3:1 2:1\n", "line 3: index 2 comes after 3"),
     "zeroth.svm": ("0.1 -1:2\n", "line 1 is not"),
     "too-wide.svm": (SVM + "1 4000000000:1\n", "column 4,000,000,000"),
 }  # fmt: skip
@@ -386,6 +400,64 @@ def test_a_socket_is_refused(tmp_path, monkeypatch):
             read("s")
 
 
+def test_a_device_is_refused_by_one_plain_sentence():
+    with pytest.raises(TableError) as error:
+        read("/dev/null")
+    assert str(error.value) == "/dev/null: neither a file nor a folder; give the path of a file"
+
+
+@pytest.mark.parametrize("nothing", ["", "  ", None, 7])
+def test_what_is_no_path_is_refused(nothing):
+    with pytest.raises(TableError, match=r"a table is a path.*; give one"):
+        read(nothing)
+
+
+def test_a_folder_says_why_a_class_is_not_there(tmp_path):
+    for label, text in (("spam", ""), ("ham", "see you")):
+        (tmp_path / label).mkdir()
+        write(tmp_path / label / "1.txt", text)
+    with pytest.raises(TableError, match=r"in the folder 'ham', as 1 file could not be read.*spam.*empty"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["page.txt", "page", "page.md"])
+def test_a_page_that_may_be_a_document_is_read_as_one(name, tmp_path):
+    table = read(write(tmp_path / name, "<html>\n<body>buy, buy, buy</body>\n</html>\n"))
+    assert len(table) == 1 and "buy" in table.frame["text"][0]
+    with pytest.raises(TableError, match=r"no table was found in it.*delimiter="):
+        read(tmp_path / name, target="text")
+
+
+def test_a_function_picks_the_target_and_the_file_is_read_once(tmp_path, monkeypatch):
+    from separatrix.tables import load
+
+    opened, open_source = [], load.open_source
+    monkeypatch.setattr(load, "open_source", lambda *a: opened.append(a) or open_source(*a))
+    path = write(tmp_path / "t.csv", GOOD)
+    table = read(path, target=lambda names: names[1])
+    assert table.target == "y" and len(opened) == 1
+    assert (
+        read("iris", target=lambda names: "petal width (cm)").target == "species"
+    )  # the source names its own
+    with pytest.raises(TableError, match="no column is called ''"):
+        read(path, target="")
+
+
+def test_whole_numbers_are_classes_where_each_has_rows(tmp_path):
+    text = "x,y\n" + "".join(f"{i % 7},{i % 200}\n" for i in range(4000))
+    assert len(set(read(write(tmp_path / "t.csv", text), target="y").labels.tolist())) == 200
+    words = text.replace("x,y\n", "x,y\n").replace(",", ",c").replace("x,cy", "x,y")
+    small = "\n".join(words.splitlines()[:601])
+    assert len(set(read(write(tmp_path / "u.csv", small), target="y").labels.tolist())) == 200
+
+
+def test_classes_that_differ_in_capitals_are_named(tmp_path):
+    text = "x,y\n" + "".join(f"{i % 7},{['Yes', 'yes', 'No'][i % 3]}\n" for i in range(60))
+    notes = read(write(tmp_path / "t.csv", text), target="y").notes
+    assert [n for n in notes if "'Yes', 'yes' differ only in capitals" in n]
+    assert not [n for n in read("iris").notes if "capitals" in n]
+
+
 def test_a_folder_that_links_to_itself_is_read_once(tmp_path):
     for label in ("a", "b"):
         (tmp_path / label).mkdir()
@@ -410,14 +482,19 @@ NOTED = {
     "percent.csv": (many(["5%", "7%"]), "sign", lambda t: t.frame["x"][1] == 7),
     "dashes.csv": (many(["1.5", "-", "2.5", "none"]), "read as missing", lambda t: t.frame["x"].isna().sum() == 15),
     "typo.csv": ("n,y,x\n" + "".join(f"{i * i},{'ab'[i % 2]},{i / 4 if i != 50 else '1O'}\n" for i in range(100)),
-                 "spell no number (first: '1O' in row 51", lambda t: t.kinds["x"] == "continuous"),
-    "mixed.csv": (many(["1", "two", "3"]), "", lambda t: t.kinds["x"] == "nominal"),
+                 "spells no number (first: '1O' in row 51", lambda t: t.kinds["x"] == "continuous"),
+    "mixed.csv": (many(["1", "two", "3"]), "'two' is no number while most", lambda t: t.kinds["x"] == "nominal"),
+    "limits.csv": (many(["<0.5", "1.5", "2.5"]), "kinds={'x': 'continuous'}", lambda t: t.kinds["x"] == "nominal"),
+    "spellings.csv": (many(["2024-02-28", "01.03.2024"]), "dates are spelled in several ways",
+                      lambda t: t.kinds["x"] == "nominal"),
+    "records.csv": ("".join(f'{{"x": {i * i}, "y": "{"ab"[i % 2]}"}}\n' for i in range(30)), "its content is jsonl",
+                    lambda t: t.frame["x"][2] == 4),
     "impossible.csv": (many(["2024-02-28", "2024-02-30"]), "looks like dates", lambda t: t.kinds["x"] == "nominal"),
     "codes.csv": (many(["01234", "98765"]), "code", lambda t: t.frame["x"][0] == "01234"),
     "levels.csv": ("n,y,x\n" + "".join(f"{i * i},{'ab'[i % 2]},w{i // 2}\n" for i in range(20_000)),
                    "10,000 levels", lambda t: t.kinds["x"] == "nominal"),
     "all-missing.csv": (many(["", "NA"]), "every cell is the same: 'x'", lambda t: t.kinds["x"] == "constant"),
-    "target-gaps.csv": (many(["1", "2"]) + "5,,1\n", "1 rows without a label", lambda t: len(t) == 30),
+    "target-gaps.csv": (many(["1", "2"]) + "5,,1\n", "1 row without a label", lambda t: len(t) == 30),
     "repeated.csv": ("n,y,x\n" + "1,a,2\n2,b,3\n" * 20, "38 rows repeat", lambda t: len(t) == 40),
     "tabs.csv": (many(["1", "2"]).replace(",", "\t"), "", lambda t: t.frame["x"].sum() == 45),
     "long.csv": (many(["w" * 100_000 + " end", "short words"]), "", lambda t: len(t.frame["x"][0]) == 100_004),

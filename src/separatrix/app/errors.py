@@ -11,6 +11,8 @@ A stack trace is shown only where the environment says SEPARATRIX_DEBUG=1.
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import sys
 import traceback
 from collections.abc import Callable
@@ -30,7 +32,10 @@ SPOKEN = (
     ("leave it out of models", "leave it out of --models"),
     ("models names", "--models names"),
     ("or read it piece by piece (read_chunks)", "or give part of it"),
+    ("read it piece by piece (read_chunks)", "give part of it"),
+    ("or give cv", "or fit one model by separatrix fit, which needs no folds"),
 )
+ONE_KIND = re.compile(r"kinds=\{(['\"])(.*?)\1: '(\w+)'\}")
 
 
 class AppError(Exception):
@@ -68,7 +73,10 @@ def spoken(sentence: str) -> str:
 
     >>> spoken("no column is left; say what they are by kinds=")
     'no column is left; say what they are by --kinds column=kind'
+    >>> spoken("kinds={'x': 'nominal'} keeps them as words")
+    '--kinds x=nominal keeps them as words'
     """
+    sentence = ONE_KIND.sub(lambda kind: f"--kinds {shlex.quote(f'{kind[2]}={kind[3]}')}", sentence)
     for python, here in SPOKEN:
         sentence = sentence.replace(python, here)
     return " ".join(sentence.split())
@@ -106,7 +114,7 @@ def told(error: Exception) -> tuple[int, str]:
         text = str(getattr(error, "format_message", lambda: "")()).rstrip(".")
         return code, f"{text[:1].lower()}{text[1:]}; see {path} --help" if text else ""
     if isinstance(error, MemoryError):
-        return UNUSABLE, "the table does not fit into memory; give fewer rows or columns"
+        return UNUSABLE, "the work does not fit into memory; give fewer rows, columns or classes"
     if isinstance(error, OSError) and error.strerror:
         place = f"{error.filename}: " if error.filename else ""
         return UNUSABLE, f"{place}{error.strerror.lower()}; check the path and its permissions"

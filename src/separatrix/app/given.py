@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from separatrix.app.errors import AppError, UsageError, unknown
+from separatrix.app.errors import AppError, UsageError, spoken, unknown
 from separatrix.app.say import Say
 from separatrix.tables.kinds import KINDS
 from separatrix.tables.read import read
@@ -34,21 +34,21 @@ def table_of(
     """The table, its target found where it is not named; what was read is said."""
     given = kinds_of(kinds)
     mark = "\t" if delimiter in ("tab", "\\t") else delimiter
-    if target is None:
-        first = read(data, header=header, delimiter=mark, classes=False)
-        target = first.target
-        if target is None:
-            target = obvious_target([str(c) for c in first.frame.columns])
-            why = "as it is called so" if target.lower() in OBVIOUS else "as it is the last column"
-            say.note(f"target: {target!r}, {why}; name another by --target")
+
+    def found(names: list[str]) -> str:
+        name = obvious_target(names)
+        why = "as it is called so" if name.lower().strip() in OBVIOUS else "as it is the last column"
+        say.note(f"target: {name!r}, {why}; name another by --target")
+        return name
+
     try:
-        table = read(data, target=target, kinds=given, header=header, delimiter=mark)
+        table = read(
+            data, target=found if target is None else target, kinds=given, header=header, delimiter=mark
+        )
     except TableError as error:
-        if "no classes" in str(error) or "only column" in str(error):
-            raise AppError(f"{error} (--target COLUMN)") from None
-        raise
+        raise AppError(str(error).replace("name another column", "name another column by --target")) from None
     for line, style in zip(table.describe(), ["bold", *["dim"] * len(table.notes)]):
-        say.note(line if style == "bold" else f"  {line}", style)
+        say.note(line if style == "bold" else f"  {spoken(line)}", style)
     return table
 
 

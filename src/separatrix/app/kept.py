@@ -17,6 +17,7 @@ import numpy as np
 
 from separatrix.app.errors import AppError, unknown
 from separatrix.app.say import Say
+from separatrix.app.seen import marks, share_seen
 from separatrix.files.archive import ModelFileError
 from separatrix.files.store import ModelFile, describe, load, save
 from separatrix.tables.chunks import read_chunks
@@ -34,7 +35,9 @@ MOST_ROWS = 50_000
 
 def keep(model: Any, table: Table, path: Path, notes: str) -> ModelFile:
     """Save a fitted model with its table's reading, whole or not at all."""
-    model.table_ = table.schema.to_dict()
+    model.table_ = table.schema.to_dict() | {
+        "marks": marks(table.frame, table.labels, needed(table.schema).names)
+    }
     return save(model, path, schema=table.frame, notes=notes)
 
 
@@ -46,6 +49,7 @@ class Kept:
     model: Any
     about: ModelFile
     schema: Schema | None
+    marks: str = ""  # of the rows it was fitted to
 
     @property
     def classes(self) -> np.ndarray:
@@ -111,6 +115,17 @@ class Kept:
             int((~known).sum()),
         )
 
+    def share_seen(self, frame: Any, labels: np.ndarray) -> float | None:
+        """The share of these rows that the model was fitted to; None where it cannot be told."""
+        if self.schema is None:
+            return None
+        return share_seen(frame, labels, needed(self.schema).names, self.marks)
+
+    def is_fitted_to(self, frame: Any, labels: np.ndarray) -> bool:
+        """Whether these are the rows of training, all of them as far as can be told."""
+        names = needed(self.schema).names if self.schema is not None else []
+        return bool(self.marks) and marks(frame, labels, names) == self.marks
+
     def as_classes(self, data: str, column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
         """(labels of the rows that have one, which they are)."""
         place = {str(label): label for label in self.classes.tolist()}
@@ -160,13 +175,15 @@ def open_model(path: str, say: Say) -> Kept:
         )
     try:
         schema = None if made is None else Schema.from_dict(made)
+        seen = "" if made is None else made.get("marks", "")
+        bytes.fromhex(seen)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise AppError(
             f"{path}: what it says of its table cannot be understood; make the model again"
         ) from None
     if schema is None:
         say.note("the file does not say how its table was read: columns are compared by name and type")
-    return Kept(path, model, about, schema)
+    return Kept(path, model, about, schema, seen)
 
 
 def needed(schema: Schema) -> Schema:

@@ -1,4 +1,7 @@
-"""Models by name for ``separatrix fit``:  the class, the form of columns it wants, settings for tables (row O4)."""
+"""Models by name for ``separatrix fit``:  the class, the form of columns it wants, settings for tables (row O4).
+
+With --tune settings are chosen from the grid, and on the inner folds, of ``compare`` (judge/candidates.py).
+"""
 
 from __future__ import annotations
 
@@ -41,6 +44,16 @@ MODELS = {
     "bagged-trees": Named("bagging", "BaggingClassifier", "linear", {}),
     "extra-trees": Named("extra_trees", "ExtraTreesClassifier", "native", _TREES),
 }
+TUNED = {  # what compare calls those that it tunes
+    "logistic": "logistic",
+    "naive-bayes": "naive_bayes",
+    "multinomial-nb": "multinomial_nb",
+    "linear-svc": "linear_svc",
+    "svc": "rbf_svc",
+    "adaboost": "adaboost",
+    "bagged-trees": "bagged_trees",
+    "extra-trees": "extra_trees",
+}
 ALIASES = {"rbf-svc": "svc", "svm": "svc", "logit": "logistic", "nb": "naive-bayes"}
 
 
@@ -71,3 +84,33 @@ def made(name: str, settings: dict[str, Any], seed: int) -> Any:
             raise UsageError(f"{name}: {unknown('setting', key, [k for k in known if '__' not in k])}")
     seeded = {"random_state": seed} if "random_state" in known else {}
     return model.set_params(**{**where.settings, **seeded, **settings})
+
+
+def check_tuned(name: str) -> None:
+    """Refuse to tune a model that has no grid.
+
+    >>> check_tuned("lda")
+    Traceback (most recent call last):
+        ...
+    separatrix.app.errors.UsageError: lda has no settings to choose from: leave --tune out, or tune one of logistic, \
+naive-bayes, multinomial-nb, linear-svc, svc, adaboost, bagged-trees, extra-trees
+    """
+    if name not in TUNED:
+        raise UsageError(
+            f"{name} has no settings to choose from: leave --tune out, or tune one of {', '.join(TUNED)}"
+        )
+
+
+def tuner(name: str, settings: dict[str, Any], table: Any, seed: int) -> Any:
+    """The search of ``compare`` for the model's settings on a table; those given are fixed and leave the grid."""
+    from separatrix.judge.candidates import CANDIDATES, Facts, read_X
+
+    facts = Facts.of(read_X(table.frame), table.labels, table.kinds)
+    search = CANDIDATES[TUNED[name]].make(facts, seed, "log_loss")
+    free = search.fixing(settings) if settings else search
+    if len(getattr(free, "grid", (0, 0))) < 2:
+        fixed = " ".join(f"--set {k}={v}" for k, v in settings.items())
+        if len(getattr(search, "grid", (0, 0))) < 2:
+            raise UsageError(f"{name} has nothing to choose on this table; leave --tune out")
+        raise UsageError(f"{name}: with {fixed} nothing is left to choose; leave it or --tune out")
+    return free

@@ -10,11 +10,15 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from separatrix.app.errors import spoken
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,6 +66,22 @@ class Say:
     def alert(self, severity: str, sentence: str) -> None:
         """Something to know before trusting a score."""
         self.note(f"  {severity}: {sentence}", STYLES.get(severity, "dim"))
+
+    @contextmanager
+    def hearing(self) -> Iterator[Say]:
+        """What libraries warn of meanwhile as alerts, each once, in place of Python's lines with a path in them."""
+        heard: set[str] = set()
+
+        def told(message: Warning | str, *where: Any, **more: Any) -> None:
+            sentence = spoken(str(message))
+            if sentence not in heard:
+                heard.add(sentence)
+                self.alert("warning", sentence)
+
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Glyph")  # a picture without an emoji is a picture
+            warnings.showwarning = told
+            yield self
 
     def result(self, text: Any, style: str = "") -> None:
         """The answer."""

@@ -33,21 +33,22 @@ def side_by_side(
     items: Sequence[int],
     *,
     spoilt: Callable[[Any], bool] = lambda found: False,
-    verbose: int = 0,
+    each: Callable[[int], None] | None = None,
 ) -> tuple[dict[int, Any], bool]:
     """work(item) for each on the engine's workers: what is done, by item, and whether Ctrl-C cut it short.
 
-    ``spoilt`` tells an answer that Ctrl-C cut short itself: it is dropped, and the work ends. With nothing done
-    KeyboardInterrupt is raised.
+    ``spoilt`` tells an answer that Ctrl-C cut short itself: it is dropped, and the work ends. ``each`` is told how
+    many are done, after one at a time (on Dask after a round). With nothing done KeyboardInterrupt is raised.
 
-    >>> side_by_side(lambda i: i * i, range(4))[0][3]
-    9
+    >>> heard = []
+    >>> side_by_side(lambda i: i * i, range(4), each=heard.append)[0][3], heard
+    (9, [1, 2, 3, 4])
     """
     done: dict[int, Any] = {}
     chosen = current_engine()
     workers = min(chosen.workers or available_cores(), len(items))
     if chosen.kind == "dask":
-        return _dask_tasks(work, items, verbose)
+        return _dask_tasks(work, items, each)
     alone = chosen.kind == "serial" or workers <= 1
     state = threading.Condition()
     stop, under_way = False, 0
@@ -63,8 +64,8 @@ def side_by_side(
                 found = work(item)
             with state:
                 done[item] = found
-                if verbose:
-                    print(f"  {item}: {len(done)} of {len(items)} done", file=sys.stderr)
+                if each is not None:
+                    each(len(done))
         finally:
             with state:
                 under_way -= 1
@@ -91,8 +92,13 @@ def side_by_side(
     return done, False
 
 
+def say_done(total: int) -> Callable[[int], None]:
+    """For ``each``: a line on standard error for every piece that is done."""
+    return lambda done: print(f"  {done} of {total} done", file=sys.stderr)
+
+
 def _dask_tasks(
-    work: Callable[[int], Any], items: Sequence[int], verbose: int
+    work: Callable[[int], Any], items: Sequence[int], each: Callable[[int], None] | None
 ) -> tuple[dict[int, Any], bool]:
     """Items as Dask tasks, some at a time."""
     import dask
@@ -104,8 +110,8 @@ def _dask_tasks(
         for a in range(0, len(items), DASK_ROUND):
             some = items[a : a + DASK_ROUND]
             done.update(zip(some, dask.compute(*[task(shared, item) for item in some]), strict=True))
-            if verbose:
-                print(f"  {len(done)} of {len(items)} done", file=sys.stderr)
+            if each is not None:
+                each(len(done))
     except KeyboardInterrupt:
         if not done:
             raise

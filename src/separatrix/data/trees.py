@@ -166,8 +166,37 @@ class Options:
     min_decrease: float = 0.0
 
 
+class Grows:
+    """A table in the form that a way of growing reads it; ``_grown`` are that way's arrays of nodes."""
+
+    dtype: Any  # of cells and thresholds at prediction
+
+    def grow(
+        self,
+        rows: np.ndarray,
+        y: FloatArray,
+        w: FloatArray,
+        unit: bool,
+        classes: int,
+        options: Options,
+        key: Any,
+        centre: float,
+    ) -> Tree:
+        """The tree of some rows, y (n,) less ``centre`` where it is numbers (``classes`` 0), else codes."""
+        total = float(w.sum())
+        found = self._grown(
+            rows, y, w, unit, classes, CRITERIA[options.criterion], options.tests, options.max_depth,
+            options.min_split, options.min_leaf, options.min_weight_fraction * total, options.min_decrease * total,
+            key,
+        )  # fmt: skip
+        return _tree(found, self.dtype, max(classes, 1), centre)
+
+    def _grown(self, *rest: Any) -> Any:
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, eq=False)
-class Binned:
+class Binned(Grows):
     """Columns as codes (p, n) uint8 of bins in order, ``MISSING`` for NaN; low, high (p, 256): a bin's range."""
 
     codes: np.ndarray
@@ -176,7 +205,7 @@ class Binned:
     nominal: np.ndarray
     coarse: np.ndarray  # columns of more than 255 distinct values, which were cut at quantiles
 
-    dtype = np.float64  # of cells and thresholds at prediction
+    dtype = np.float64
 
     @classmethod
     def of(cls, X: np.ndarray, weight: FloatArray | None = None, nominal: np.ndarray | None = None) -> Binned:
@@ -214,30 +243,12 @@ class Binned:
         """Columns of one value, or of missing cells only (p,)."""
         return np.asarray((self.codes == self.codes[:, :1]).all(axis=1))
 
-    def grow(
-        self,
-        rows: np.ndarray,
-        y: FloatArray,
-        w: FloatArray,
-        unit: bool,
-        classes: int,
-        options: Options,
-        key: Any,
-        centre: float,
-    ) -> Tree:
-        total = float(w.sum())
-        return _tree(
-            grow_best(
-                self.codes, self.low, self.high, self.nominal, rows, y, w, unit, classes,
-                CRITERIA[options.criterion], options.tests, options.max_depth, options.min_split, options.min_leaf,
-                options.min_weight_fraction * total, options.min_decrease * total, key,
-            ),
-            self.dtype, max(classes, 1), centre,
-        )  # fmt: skip
+    def _grown(self, *rest: Any) -> Any:
+        return grow_best(self.codes, self.low, self.high, self.nominal, *rest)
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class Columns(Grows):
     """Columns as float32 (p, n), NaN where a cell is missing, and the same by rows (n, p): large nodes read the one,
     small ones the other. ``odd``: columns with missing cells or levels."""
 
@@ -283,26 +294,8 @@ class Columns:
             same[j] = gone.all() or (not gone.any() and (column == column[0]).all())
         return np.asarray(same)
 
-    def grow(
-        self,
-        rows: np.ndarray,
-        y: FloatArray,
-        w: FloatArray,
-        unit: bool,
-        classes: int,
-        options: Options,
-        key: Any,
-        centre: float,
-    ) -> Tree:
-        total = float(w.sum())
-        return _tree(
-            grow_random(
-                self.cells, self.table, self.nominal, self.odd, rows, y, w, unit, classes,
-                CRITERIA[options.criterion], options.tests, options.max_depth, options.min_split, options.min_leaf,
-                options.min_weight_fraction * total, options.min_decrease * total, key,
-            ),
-            self.dtype, max(classes, 1), centre,
-        )  # fmt: skip
+    def _grown(self, *rest: Any) -> Any:
+        return grow_random(self.cells, self.table, self.nominal, self.odd, *rest)
 
 
 def _tree(found: Any, dtype: Any, width: int, centre: float) -> Tree:

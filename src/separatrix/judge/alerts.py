@@ -2,7 +2,8 @@
 
     leakage       a column alone takes away 97 % of the error of the majority's answer; it separates the classes; or a
                   level (or a missing cell) goes with one class only, in too many rows for chance: π_k^rows < 1e-6
-    identifier    words nearly all different, whole numbers that run 1, 2, 3, …, or a name such as id, all different
+    identifier    words nearly all different, whole numbers that run 1, 2, 3, …, or a name such as id, all different;
+                  a frame's columns of that kind no model sees
     duplicates    rows equal in every column: in cross-validation one is asked what the other was told
     conflict      equal rows with different labels: no model gets all of them right
     constant, correlated, rare levels, missing cells, imbalance, wide (more columns than rows)
@@ -35,6 +36,9 @@ MUCH = 0.05  # of the rows
 RARE = 5  # rows of a level
 SMALL, TINY = 0.1, 0.02  # share of the smallest class
 NAMED = 6  # columns a sentence lists
+TOLD = 2  # columns with levels of one class only, told one by one where they are many
+CLEAR = 0.8  # share of the largest class from which accuracy says little
+UNSEEN = ("text", "date")  # kinds of columns that are not looked into
 PAIRS = 2_000  # columns beyond which pairs are not looked at
 SAMPLE = 2_000  # rows looked at first for pairs
 ID_NAME = re.compile(r"(?i)(.*[_\W])?(id|uid|uuid|guid|key|index|idx|row_?(no|nr|number)|record|serial)")
@@ -115,12 +119,7 @@ def alerts(X: Any, y: Any, *, kinds: Mapping[str, str] | None = None) -> list[Al
         own = [_identifier(c) for c in columns]
         told = {alert.column for alert in own if alert}
         found += [alert for alert in own if alert]
-        found += [
-            alert
-            for c in columns
-            if c.name not in told and c.kind not in ("text", "date")
-            for alert in _leakage(c, codes, classes)
-        ]
+        found += _leaks([c for c in columns if c.name not in told and c.kind not in UNSEEN], codes, classes)
         found += [*_constant(columns), *_rare(columns, told), *_gaps(columns), *_twins(columns)]
     return sorted(found, key=lambda a: (SEVERITIES.index(a.severity), a.kind != "leakage"))
 
@@ -161,20 +160,43 @@ def _of_numbers(name: str, numbers: FloatArray, kind: str) -> _Column:
 # ---- the answer given away ----
 
 
-def _leakage(column: _Column, codes: np.ndarray, classes: np.ndarray) -> Iterator[Alert]:
+def _leaks(columns: list[_Column], codes: np.ndarray, classes: np.ndarray) -> list[Alert]:
+    """Columns that give the answer away, alone or by some levels; many of the second kind in one sentence."""
+    found: list[Alert] = []
+    partly: list[tuple[int, _Column, Alert]] = []
+    for column in columns:
+        rows, alert = _leakage(column, codes, classes)
+        if alert is not None and rows:
+            partly.append((rows, column, alert))
+        elif alert is not None:
+            found.append(alert)
+    partly.sort(key=lambda one: -one[0])
+    if len(partly) <= TOLD + 1:
+        return found + [alert for _, _, alert in partly]
+    found += [alert for _, _, alert in partly[:TOLD]]
+    others = partly[TOLD:]
+    listed = ", ".join(repr(c.name) for _, c, _ in others[:NAMED])
+    more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
+    sentence = (
+        f"{len(others)} more columns have levels that go with one class only: {listed}{more}. Are they known before "
+        "the answer is?"
+    )
+    worst = min((alert.severity for _, _, alert in others), key=SEVERITIES.index)
+    return [*found, Alert("leakage", worst, None, sentence)]
+
+
+def _leakage(column: _Column, codes: np.ndarray, classes: np.ndarray) -> tuple[int, Alert | None]:
+    """An alert, and the rows of levels that go with one class only; 0 rows: the column alone tells."""
     seen = ~column.missing
     if len(column.levels) < 2 and not column.missing.any():
-        return
+        return 0, None
     share = np.bincount(codes, minlength=len(classes)) / len(codes)
     wrong = 1 - share.max()
     right = _alone(column, codes)
     if wrong > 0 and len(codes) >= MANY and 1 - (1 - right) / wrong >= TAKEN_AWAY:
         how = "separates the classes alone" if right == 1 else f"alone predicts {right:.1%} of the rows"
-        yield Alert(
-            "leakage", "serious", column.name,
-            f"{column.said} {how}: is it known before the answer is? If not, leave it out",
-        )  # fmt: skip
-        return
+        told = f"{column.said} {how}: is it known before the answer is? If not, leave it out"
+        return 0, Alert("leakage", "serious", column.name, told)
     if column.numbers is None:
         table = np.zeros((len(column.levels), len(classes)), dtype=int)
         np.add.at(table, (column.codes[seen], codes[seen]), 1)
@@ -190,13 +212,14 @@ def _leakage(column: _Column, codes: np.ndarray, classes: np.ndarray) -> Iterato
         for l in np.flatnonzero((table.max(axis=1) == total) & (total >= MANY))
         if float(total[l]) * np.log(share[int(table[l].argmax())]) + np.log(len(names)) < np.log(CHANCE)
     ]
-    if pure:
-        pure.sort(key=lambda v: -v[0])
-        listed = "; ".join(f"{what} ({rows:,} rows) is always {label!r}" for rows, what, label in pure[:3])
-        more = f"; and {len(pure) - 3} more" if len(pure) > 3 else ""
-        much = sum(rows for rows, _, _ in pure) >= MUCH * len(codes)
-        sentence = f"{column.said}: {listed}{more}. Is it known before the answer is?"
-        yield Alert("leakage", "warning" if much else "note", column.name, sentence)
+    if not pure:
+        return 0, None
+    pure.sort(key=lambda v: -v[0])
+    listed = "; ".join(f"{what} ({rows:,} rows) is always {label!r}" for rows, what, label in pure[:3])
+    more = f"; and {len(pure) - 3} more" if len(pure) > 3 else ""
+    rows = sum(rows for rows, _, _ in pure)
+    sentence = f"{column.said}: {listed}{more}. Is it known before the answer is?"
+    return rows, Alert("leakage", "warning" if rows >= MUCH * len(codes) else "note", column.name, sentence)
 
 
 def _alone(column: _Column, codes: np.ndarray) -> float:
@@ -243,7 +266,7 @@ def _stretches(column: _Column, codes: np.ndarray, width: int) -> np.ndarray:
 
 def _identifier(column: _Column) -> Alert | None:
     n, seen = len(column.codes), int((~column.missing).sum())
-    if column.kind in ("text", "date") or seen < MANY or len(column.levels) < NEARLY_ALL * seen:
+    if column.kind in UNSEEN or seen < MANY or len(column.levels) < NEARLY_ALL * seen:
         return None
     why = ""
     if column.numbers is None or column.kind == "identifier":
@@ -258,9 +281,10 @@ def _identifier(column: _Column) -> Alert | None:
             why = "every value is different"
     if not why:
         return None
-    return Alert(
-        "identifier", "warning", column.name, f"{column.said} looks like an identifier ({why}): leave it out"
-    )
+    told = f"{column.said} looks like an identifier ({why})"
+    if column.kind == "identifier":
+        return Alert("identifier", "note", column.name, f"{told} and is left out")
+    return Alert("identifier", "warning", column.name, f"{told}: leave it out")
 
 
 # ---- rows and classes ----
@@ -272,7 +296,7 @@ def _classes(classes: np.ndarray, codes: np.ndarray) -> Iterator[Alert]:
     if share < min(SMALL, 0.5 / len(classes)):
         labels, top = classes.tolist(), counts.max() / len(codes)
         told = f"class {labels[least]!r} has {counts.min():,} of {len(codes):,} rows ({share:.1%})"
-        if top > 0.5:
+        if top > CLEAR:
             told += (
                 f", and always saying {labels[int(counts.argmax())]!r} is right in {top:.1%}: accuracy says little, "
                 "look at log loss or AUC"
@@ -296,8 +320,8 @@ def _rows(X: Any, codes: np.ndarray) -> Iterator[Alert]:
     share = repeats / len(codes)
     yield Alert(
         "duplicates", "warning" if share > MUCH else "note", None,
-        f"{repeats:,} rows ({share:.1%}) repeat another in every column: where one is in training and its equal is "
-        "judged, scores are too good",
+        f"{repeats:,} row{'s' * (repeats > 1)} ({share:.1%}) repeat{'s' * (repeats == 1)} another in every column: "
+        "where one is in training and its equal is judged, scores are too good",
     )  # fmt: skip
     if mixed.any():
         rows = int(size[mixed].sum())
@@ -328,13 +352,14 @@ def _constant(columns: list[_Column]) -> Iterator[Alert]:
 def _rare(columns: list[_Column], told: set[str | None]) -> Iterator[Alert]:
     bad = []
     for c in columns:
-        if c.numbers is None and c.name not in told and c.kind not in ("text", "date") and len(c.levels) > 2:
+        if c.numbers is None and c.name not in told and c.kind not in UNSEEN and len(c.levels) > 2:
             counts = np.bincount(c.codes[c.codes >= 0], minlength=len(c.levels))
             if (counts < RARE).any():
                 bad.append((c, int((counts < RARE).sum())))
     if bad:
         listed = ", ".join(f"{c.name!r} ({count} of {len(c.levels)})" for c, count in bad[:NAMED])
-        more = f" and {len(bad) - NAMED} more columns" if len(bad) > NAMED else ""
+        others = len(bad) - NAMED
+        more = f" and {others} more column{'s' * (others > 1)}" if others > 0 else ""
         yield Alert(
             "rare levels", "note", bad[0][0].name if len(bad) == 1 else None,
             f"levels of fewer than {RARE} rows in {listed}{more}: little is learned of them",
@@ -347,7 +372,8 @@ def _gaps(columns: list[_Column]) -> Iterator[Alert]:
         return
     worst = sorted(shares, key=lambda name: -shares[name])
     listed = ", ".join(f"{name!r} {shares[name]:.1%}" for name in worst[:NAMED])
-    more = f" and {len(worst) - NAMED} more columns" if len(worst) > NAMED else ""
+    others = len(worst) - NAMED
+    more = f" and {others} more column{'s' * (others > 1)}" if others > 0 else ""
     yield Alert(
         "missing", "warning" if shares[worst[0]] > 0.5 else "note", worst[0] if len(worst) == 1 else None,
         f"cells are missing in {listed}{more}: is it chance that they are?",
@@ -362,7 +388,7 @@ def _twins(columns: list[_Column]) -> Iterator[Alert]:
         pairs += [(numbers[i], numbers[j]) for i, j in _correlated([c.numbers for c in numbers])]
     seen: dict[bytes, _Column] = {}
     for c in columns:
-        if c.numbers is None and len(c.levels) > 1:
+        if c.numbers is None and len(c.levels) > 1 and c.kind not in (*UNSEEN, "identifier"):
             key = c.codes.tobytes()  # numbered by first appearance, so that names do not matter
             if key in seen:
                 pairs.append((seen[key], c))

@@ -17,6 +17,7 @@ from sklearn.base import clone
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.frames import data_frame
+from separatrix.data.pictures import pyplot
 from separatrix.inference.summary import Summary
 from separatrix.judge.bias_variance import BiasVariance, judge, read_draws, warn_once
 from separatrix.judge.left_out import read_task
@@ -83,12 +84,8 @@ class BiasVarianceCurve:
         The axis is logarithmic where the values are spaced by ratios. Draws on ``ax`` (default a new figure) with
         matplotlib, and returns it.
         """
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError:
-            raise ImportError('a picture needs matplotlib: pip install "separatrix[plot]"') from None
         if ax is None:
-            _, ax = plt.subplots()
+            _, ax = pyplot().subplots()
         values = self._values()
         numeric = values.dtype.kind in "fiu"
         order = np.argsort(values, kind="stable") if numeric else np.arange(len(values))

@@ -41,6 +41,7 @@ KERNEL_ROWS = 5_000  # a kernel matrix of more is not held
 DENSE_COLUMNS = 2_000  # beyond, a covariance matrix is too dear
 LEAST_ROWS = 2  # of a class, for probabilities from folds
 NUMBERS = ("continuous", "discrete")
+OVERHEAD = 0.005  # seconds of any fit, however few its rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,11 +122,14 @@ def _majority(facts: Facts, seed: int, scoring: str) -> Any:
 
 
 def _naive_bayes(facts: Facts, seed: int, scoring: str) -> Any:
-    if facts.frame:  # alpha smooths levels: of numbers alone there is nothing to choose
-        alphas = (1.0, 0.1, 10.0) if facts.has("nominal", "date") else (1.0,)
-        grid: list[dict[str, Any]] = [{"alpha": a} for a in alphas]
+    if facts.frame:
+        numbers: Any = {name: "gaussian" for name, kind in facts.kinds.items() if kind in NUMBERS}
     else:
-        grid = [{"families": "auto"}, {"families": ["gaussian"] * facts.p}]
+        numbers = ["gaussian"] * facts.p
+    grid: list[dict[str, Any]] = [{"families": "auto"}, {"families": numbers}] if numbers else [{}]
+    if facts.has("nominal", "date"):  # alpha smooths levels
+        grid = [{**setting, "alpha": 1.0} for setting in grid]
+        grid += [{**grid[0], "alpha": a} for a in (0.1, 10.0)]
     return Tuned(NaiveBayes(), grid, scoring=scoring, random_state=seed)
 
 
@@ -193,7 +197,7 @@ def _no_wide(facts: Facts) -> str:
 
 def _no_covariance(facts: Facts) -> str:
     if facts.sparse or facts.has("text"):
-        return "its covariance matrix would be as wide as the vocabulary"
+        return "a covariance matrix would be as wide as the vocabulary"
     if facts.p > DENSE_COLUMNS:
         return f"its covariance matrix is too dear beyond {DENSE_COLUMNS:,} columns"
     return ""
@@ -209,8 +213,8 @@ def _no_qda(facts: Facts) -> str:
 
 
 def _no_cut(facts: Facts) -> str:
-    if facts.frame or facts.sparse:
-        return "it cuts dense arrays of numbers"
+    if facts.sparse or not facts.numeric:
+        return "it cuts columns of numbers"
     return "it cuts columns without missing cells" if facts.missing else ""
 
 
@@ -243,12 +247,12 @@ CANDIDATES = {
         Candidate("lda", "linear discriminants", _lda, "linear", 1.0, _no_covariance),
         Candidate("qda", "quadratic discriminants", _qda, "linear", 1.0, _no_qda),
         Candidate("naive_bayes", "naive Bayes", _naive_bayes, "native", 1.0, _no_words),
-        Candidate("naive_bayes_cut", "naive Bayes of cut columns", _naive_bayes_cut, "native", 1.0, _no_cut),
+        Candidate("naive_bayes_cut", "naive Bayes of cut columns", _naive_bayes_cut, "linear", 1.0, _no_cut),
         Candidate("multinomial_nb", "multinomial naive Bayes", _multinomial, "counts", 1.0, _no_multinomial),
-        Candidate("logistic", "logistic regression", _logistic, "linear", 1.0),
+        Candidate("logistic", "logistic regression", _logistic, "linear", 1.15),
         Candidate("linear_svc", "linear support vectors", _linear_svc, "linear", 1.1, _small_class),
         Candidate("extra_trees", "extra trees", _extra_trees, "native", 1.1, _no_words),
-        Candidate("adaboost", "boosted stumps", _adaboost, "native", 1.0, _no_words),
+        Candidate("adaboost", "boosted stumps", _adaboost, "native", 0.8, _no_words),
         Candidate("rbf_svc", "kernel support vectors", _rbf_svc, "linear", 2.0, _no_rbf),
         # a frame's levels as 0 and 1: a hundred trees would read its words a hundred times
         Candidate("bagged_trees", "bagged trees", _bagged_trees, "linear", 1.1, _no_wide),
@@ -393,12 +397,15 @@ def encoder_of(facts: Facts, form: str | None) -> Any:
 def forecast(small: tuple[int, float], large: tuple[int, float], n: int, grows: float) -> float:
     """Seconds of a fit of n rows, a + b·n^e through two pilots (rows, seconds); never less than the larger of them.
 
+    Of one pilot, given twice, a quarter is taken to grow.
+
     >>> forecast((100, 0.02), (400, 0.05), 10_000, 1.0)
     1.01
     """
     if n <= large[0] or grows == 0:
         return large[1]
     span = large[0] ** grows - small[0] ** grows
-    slope = max((large[1] - small[1]) / span, 0.0) if span > 0 else large[1] / large[0] ** grows
-    slope = max(slope, 0.25 * large[1] / large[0] ** grows)  # two short times are noisy: assume some growth
+    slope = max((large[1] - small[1]) / span, 0.0) if span > 0 else 0.0
+    some = max(large[1] - OVERHEAD, 0.0)  # two short times are noisy: assume some growth
+    slope = max(slope, 0.25 * some / large[0] ** grows)
     return float(large[1] + slope * (n**grows - large[0] ** grows))

@@ -27,8 +27,8 @@ from separatrix.data.door import is_count, read_labels
 from separatrix.data.engine import available_cores, current_engine
 from separatrix.judge.alerts import Alert, alerts
 from separatrix.judge.candidates import Candidate, Facts, encoder_of, read_models, read_X
-from separatrix.judge.comparison import Comparison, Refits, rank
-from separatrix.judge.schedule import Progress, Race, Split, scores_of
+from separatrix.judge.comparison import Comparison, Refits, _and, rank
+from separatrix.judge.schedule import BASELINE, Progress, Race, Split, scores_of
 from separatrix.judge.scores import METRICS, Interval, metric_of, read_cost
 from separatrix.judge.tuning import codes_in, probabilities, settled
 from separatrix.models.running import seed_of, threads
@@ -72,10 +72,11 @@ def compare(
         bagged_trees, extra_trees
     metric : what ranks, "log_loss", "accuracy", "auc", "brier" or "cost"
     cost : (K, K), C_kl the cost of saying l when k is true, or {(true, said): cost}; for ``metric="cost"``
-    cv : None for 5 folds, twice where the budget lets (fewer where a class is small); a number of folds; (folds,
-        repetitions); a splitter of scikit-learn; or (train, test) pairs of row numbers
-    budget : seconds, about; None for no limit. Models that do not fit in are cut and listed with the reason. A fit
-        under way is ended between two fits of its tuning
+    cv : None for 5 folds, twice where the budget lets (fewer where a class is small; rows of a class of fewer than 3
+        are learned from in every fold and judged in none); a number of folds; (folds, repetitions); a splitter of
+        scikit-learn; or (train, test) pairs of row numbers
+    budget : seconds, about, the winner's fit to all rows among them; None for no limit. Models that do not fit in are
+        cut and listed with the reason. A fit under way is ended between two fits of its tuning
     test : (X, y) kept apart: the models, fitted to all rows, are judged on it too
     kinds : {column: kind} of a frame, where the rules of tables/kinds.py should not decide
     level : confidence of the intervals, and 1 − that of the tests
@@ -87,8 +88,8 @@ def compare(
     Returns
     -------
     :class:`Comparison` : ``ranking``, ``scores``, ``differences``, ``best_model``, ``models``, ``alerts``, ``cut``,
-        ``out_of_fold()``, ``confusion()``, ``to_frame()``, ``plot()``; a table when printed. Ctrl-C keeps what is
-        finished
+        ``seed``, ``out_of_fold()``, ``confusion()``, ``to_frame()``, ``plot()``; a table when printed. Ctrl-C keeps
+        what is finished
 
     Examples
     --------
@@ -126,7 +127,7 @@ def compare(
     tested = None if test is None else _read_test(test, X, classes)
     tell = _teller(on_progress, verbose)
 
-    odd = tuple(alerts(X, labels, kinds=kinds))
+    odd = (*(_unjudged(codes, classes) if cv is None else ()), *alerts(X, labels, kinds=kinds))
     seconds = time.perf_counter() - began
     told = f"{len(odd)} alerts" if odd else "nothing odd about the table"
     tell(Progress("alerts", None, -1, 0, 0, seconds, budget, {}, told, odd))
@@ -149,6 +150,7 @@ def compare(
         budget,
         workers,
         tell,
+        tested is not None,
     )
     race.run()
     return _outcome(race, tested, odd, unsuited, level)
@@ -174,7 +176,7 @@ def _outcome(
                 _ = refits[ranking[0]]
                 if tested is not None:
                     for name in ranking:
-                        if name == ranking[0] or 1.25 * race.seconds.get(name, 0.0) < race.left():
+                        if name == ranking[0] or race.to_refit(name) <= race.left():
                             on_test[name] = _on_test(
                                 refits[name], tested, facts.classes, race.cost, race.seed, level
                             )
@@ -183,10 +185,14 @@ def _outcome(
     spent = race.elapsed()
     race._say("done", None, -1, f"{len(ranking)} models ranked in {spent:.1f} s")
     cut = {m: why for m, why in {**race.cut, **unsuited}.items() if m not in ranking}
+    reasons = {m: race.reasons.get(m, "unsuited") for m in cut}
+    blind = [m for m in ranking if race.candidates[m].form == "native"] if facts.has("text") else []
+    remarks = [f"{_and(blind)} do{'es' * (len(blind) == 1)} not see the text."] if blind else []
     return Comparison(
         race.metric, ranking, scores, tuple(race.results.values()), splits, used, differences, refits, on_test, odd,
         race.forecast(), cut, {m: c.title for m, c in race.candidates.items()}, facts.classes, race.codes, race.cost,
         level, spent, race.budget, race.interrupted, race.warned,
+        race.seed, reasons, race.needed(), tuple(remarks),
     )  # fmt: skip
 
 
@@ -197,10 +203,12 @@ def _rankable(race: Race) -> list[str]:
     names = [m for m, count in done.items() if count >= need and m not in race.errors]
     for m, count in done.items():
         if m not in names and m not in race.cut:
-            race.cut[m] = f"{count} of {race.folds} folds were finished"
-    if names and (set(names) != {"majority"} or not race.errors or len(race.candidates) == 1):
+            race.cut[m], race.reasons[m] = f"{count} of {race.folds} folds were finished", "time"
+    rivals = [m for m in race.candidates if m != BASELINE]
+    broken = bool(rivals) and all(m in race.errors for m in rivals)
+    if names and not broken:
         return names
-    if race.errors:
+    if broken or (race.errors and not names):
         name, error = next(iter(race.errors.items()))
         error.add_note(f"while fitting {name} to a fold")
         raise error
@@ -253,12 +261,12 @@ def read_splits(cv: Any, codes: np.ndarray, classes: np.ndarray, seed: int) -> l
     counts = np.bincount(codes, minlength=len(classes))
     least, label = int(counts.min()), classes.tolist()[int(counts.argmin())]
     if cv is None:
-        if least < LEAST:
+        if (counts >= LEAST).sum() < 2:
             raise ValueError(
                 f"class {label!r} has {least} row{'s' if least > 1 else ''}: cross-validation needs at least {LEAST} "
-                "of every class; drop it, merge it with another, or give cv"
+                "of two classes; give more rows, or give cv"
             )
-        cv = (min(FOLDS, least), REPEATS)
+        return _without_small(codes, counts, seed)
     if is_count(cv):
         cv = (cv, 1)
     if isinstance(cv, tuple) and len(cv) == 2 and all(is_count(v) for v in cv):
@@ -274,6 +282,31 @@ def read_splits(cv: Any, codes: np.ndarray, classes: np.ndarray, seed: int) -> l
         pairs = list(split.split(np.zeros(len(codes)), codes))
         return [Split(i // folds, i % folds, a, b) for i, (a, b) in enumerate(pairs)]
     return _given_splits(cv, codes, classes)
+
+
+def _without_small(codes: np.ndarray, counts: np.ndarray, seed: int) -> list[Split]:
+    """The default folds; rows of a class too small for them are learned from in all, and judged in none."""
+    large = counts >= LEAST
+    own = np.flatnonzero(large[codes])
+    small = np.flatnonzero(~large[codes])
+    folds = min(FOLDS, int(counts[large].min()))
+    split = RepeatedStratifiedKFold(n_splits=folds, n_repeats=REPEATS, random_state=seed)
+    pairs = split.split(np.zeros(len(own)), codes[own])
+    return [
+        Split(i // folds, i % folds, np.sort(np.concatenate([own[a], small])), own[b])
+        for i, (a, b) in enumerate(pairs)
+    ]
+
+
+def _unjudged(codes: np.ndarray, classes: np.ndarray) -> list[Alert]:
+    """Classes too small for the default folds."""
+    counts = np.bincount(codes, minlength=len(classes)).tolist()
+    told = ", too few for folds: learned from in every fold and judged in none, so that no score speaks of it"
+    return [
+        Alert("unjudged", "warning", None, f"class {label!r} has {rows} row{'s' * (rows > 1)}{told}")
+        for label, rows in zip(classes.tolist(), counts)
+        if rows < LEAST
+    ]
 
 
 def _given_splits(cv: Any, codes: np.ndarray, classes: np.ndarray) -> list[Split]:

@@ -10,8 +10,9 @@ together (a fold is too small for bins), its interval a jackknife over folds. Co
 from __future__ import annotations
 
 import html
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,10 @@ from scipy import stats
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.frames import data_frame
+from separatrix.data.pictures import pyplot
 from separatrix.inference.summary import Summary
 from separatrix.judge.alerts import Alert
-from separatrix.judge.schedule import FoldResult, Split
+from separatrix.judge.schedule import FoldResult, Split, _short
 from separatrix.judge.scores import (
     METRICS,
     Interval,
@@ -32,7 +34,9 @@ from separatrix.judge.scores import (
 )
 
 SHOWN = ("log_loss", "accuracy", "auc", "calibration_error")
-LABELS = {"calibration_error": "calib. error"}
+LABELS = {"calibration_error": "calib."}  # with them the table fits into 80 columns
+WIDTH = 80
+CLIP = 160  # characters of why a model failed
 MARKS = {"serious": "#D55E00", "warning": "#E69F00", "note": "#777777"}
 
 
@@ -113,14 +117,19 @@ class Comparison:
     tested : name → metric → Interval on the rows given as ``test``; empty without
     alerts : what is odd about the table
     forecast : name → seconds that were expected of all folds
-    cut : name → why it is not ranked (time, unsuited, failed)
+    cut : name → why it is not ranked, in words
+    reasons : name → "time", "unsuited" or "failed", of those cut
+    needed : seconds that a repetition of all models would have taken, about; NaN where that is not known
     titles : name → in words
     classes, codes : the labels, and the number (n,) of each row's
     cost : (K, K) or None
     level : confidence of the intervals
     seconds, budget : in all, and allowed
     interrupted : whether Ctrl-C cut it short
-    warned : (category, first text, how often) of warnings while fitting
+    warned : (category, the model and the first text, how often) of warnings while fitting to the folds; those that
+        name a row are left out: its number is its place in the fold
+    seed : of folds and models (``random_state``); with it, and time enough, the same table gives the same numbers
+    remarks : sentences on what the models saw
     """
 
     metric: str
@@ -144,6 +153,10 @@ class Comparison:
     budget: float | None
     interrupted: bool
     warned: tuple[tuple[type[Warning], str, int], ...]
+    seed: int
+    reasons: Mapping[str, str]
+    needed: float
+    remarks: tuple[str, ...] = ()
 
     @property
     def best(self) -> str:
@@ -231,35 +244,46 @@ class Comparison:
 
     def table(self) -> Summary:
         """As a table to print, best first: each score with half the width of its interval."""
-        shown = [self.metric, *(m for m in SHOWN if m != self.metric)]
+        shown = [self.metric, *(m for m in SHOWN if m != self.metric)][: len(SHOWN)]
         columns: dict[str, FloatArray] = {}
         formats, labels = {}, {}
         for name in shown:
             metric = METRICS[name]
             rows = [self.scores[m][name] for m in self.ranking]
             columns[name] = np.array([r.mean for r in rows])
-            columns[f"{name} ±"] = np.array([r.half for r in rows])
-            labels[name], labels[f"{name} ±"] = LABELS.get(name, metric.title), "±"
-            formats[name] = formats[f"{name} ±"] = f".{metric.places}f"
+            labels[name], formats[name] = LABELS.get(name, metric.title), f".{metric.places}f"
+            if name != shown[-1]:
+                columns[f"{name} ±"] = np.array([r.half for r in rows])
+                labels[f"{name} ±"], formats[f"{name} ±"] = "±", formats[name]
         columns["seconds"] = np.array([self.scores[m]["seconds"].mean for m in self.ranking])
-        formats["seconds"], labels["seconds"] = ".3f", "s a fit"
+        formats["seconds"], labels["seconds"] = ".3f", "s/fit"
         index = tuple(self.titles[m] if len(m) > 24 else m for m in self.ranking)
         n = len(self.codes)
         header = (
             ("Rows", f"{n:,}, {len(self.classes)} classes"),
             ("Ranked by", METRICS[self.metric].title),
-            ("Judged on", f"{len(self.used)} folds, the same for all"),
+            ("Judged on", f"the same {len(self.used)} folds, seed {self.seed}"),
             ("Time", f"{self.seconds:.1f} s" + (f" of {self.budget:g} s" if self.budget else "")),
         )
         return Summary(
             "Models compared by cross-validation", header, index, columns, self.notes, formats, labels
         )
 
+    def text(self, width: int = WIDTH) -> str:
+        """The table, and its notes wrapped to ``width`` columns."""
+        lines = [str(replace(self.table(), notes=()))]
+        for note in self.notes:
+            lines += textwrap.wrap(note, max(width, 40), break_long_words=False, break_on_hyphens=False)
+        return "\n".join(lines)
+
     @property
     def notes(self) -> tuple[str, ...]:
         """Which differences are real, what was cut and why, in sentences."""
         share = f"{self.level * 100:g} %"
-        said = [f"± is half of a {share} interval of the mean over folds (corrected resampled t)."]
+        said = [
+            f"± is half of a {share} interval of the mean over folds (corrected resampled t); calib. is the "
+            "calibration error."
+        ]
         said += self.verdict
         if self.tested:
             name = METRICS[self.metric].title
@@ -270,11 +294,35 @@ class Comparison:
                 for m, t in self.tested.items()
             ]
             said.append(f"On the test rows, {name}: {'; '.join(parts)}.")
-        said += [f"Not ranked: {name}, {why}." for name, why in self.cut.items()]
+            late = [m for m in self.ranking if m not in self.tested]
+            said += [f"No time was left to judge {_and(late)} on the test rows."] if late else []
+        said += [*self.remarks, *self._not_ranked()]
         if self.interrupted:
             said.append("Interrupted: the table is of what was finished.")
-        said += [f"{times} × {kind.__name__}: {text}" for kind, text, times in self.warned]
+        for kind, text, times in self.warned:
+            said.append(f"{text} ({kind.__name__}{f', {times} times' if times > 1 else ''})")
         return tuple(said)
+
+    def _not_ranked(self) -> list[str]:
+        """Who is missing, by the reason: time, the kind of table, a failure."""
+        of = {
+            why: [m for m in self.cut if self.reasons.get(m) == why] for why in ("time", "unsuited", "failed")
+        }
+        said = []
+        if of["time"]:
+            each = {m: self.forecast.get(m, np.nan) / (len(self.splits) + 1) for m in of["time"]}
+            named = [m + (f" ({_short(s)} a fold)" if np.isfinite(s) else "") for m, s in each.items()]
+            enough = f"; about {_rounded(self.needed)} s would do" if np.isfinite(self.needed) else ""
+            said.append(f"Not ranked for want of time: {_and(named)}{enough}.")
+        groups: dict[str, list[str]] = {}
+        for m in of["unsuited"]:
+            groups.setdefault(self.cut[m], []).append(m)
+        if groups:
+            said.append(
+                f"Not suited to this table: {'; '.join(f'{_and(g)} ({why})' for why, g in groups.items())}."
+            )
+        said += [f"{m} {textwrap.shorten(self.cut[m], CLIP, placeholder=' …')}." for m in of["failed"]]
+        return said
 
     @property
     def verdict(self) -> list[str]:
@@ -302,12 +350,8 @@ class Comparison:
 
         Draws on ``ax`` (default a new figure) with matplotlib, and returns it.
         """
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError:
-            raise ImportError('a picture needs matplotlib: pip install "separatrix[plot]"') from None
         if ax is None:
-            _, ax = plt.subplots(figsize=(7, 0.9 + 0.38 * len(self.ranking)), layout="constrained")
+            _, ax = pyplot().subplots(figsize=(7, 0.9 + 0.38 * len(self.ranking)), layout="constrained")
         real = {d.model for d in self.differences if d.real}
         top = self._score(self.best, self.metric)
         if np.isfinite(top.low):
@@ -339,7 +383,7 @@ class Comparison:
 
     def __str__(self) -> str:
         said = "\n".join(f"{alert}" for alert in self.alerts)
-        return f"{said}\n\n{self.table()}" if said else str(self.table())
+        return f"{said}\n\n{self.text()}" if said else self.text()
 
     __repr__ = __str__
 
@@ -438,6 +482,16 @@ def _pooled(own: list[FoldResult], splits: tuple[Split, ...], codes: np.ndarray,
         stats.t.ppf(0.5 + level / 2, J - 1) * np.sqrt((J - 1) / J * np.square(left - left.mean()).sum())
     )
     return Interval(mean, mean - wide, mean + wide)
+
+
+def _rounded(seconds: float) -> int:
+    """Up to a number that reads well.
+
+    >>> _rounded(7.2), _rounded(83.0), _rounded(431.0)
+    (10, 90, 450)
+    """
+    step = 10 if seconds <= 100 else 50 if seconds <= 1000 else 500
+    return int(np.ceil(seconds / step)) * step
 
 
 def _and(names: list[str]) -> str:

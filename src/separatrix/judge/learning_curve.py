@@ -25,7 +25,8 @@ from sklearn.utils import _safe_indexing
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_count, read_labels
 from separatrix.data.frames import data_frame
-from separatrix.data.side_by_side import side_by_side
+from separatrix.data.pictures import pyplot
+from separatrix.data.side_by_side import say_done, side_by_side
 from separatrix.inference.summary import Summary
 from separatrix.judge.bias_variance import warn_once
 from separatrix.judge.candidates import Candidate, Facts, encoder_of, read_models, read_X
@@ -200,12 +201,8 @@ class LearningCurve:
 
         Draws on ``ax`` (default a new figure) with matplotlib, and returns it.
         """
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError:
-            raise ImportError('a picture needs matplotlib: pip install "separatrix[plot]"') from None
         if ax is None:
-            _, ax = plt.subplots(layout="constrained")
+            _, ax = pyplot().subplots(layout="constrained")
         for i, name in enumerate(self.names):
             found = self.curve(name)
             ink, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
@@ -327,7 +324,8 @@ def learning_curve(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with threads(n_jobs):
-            done, interrupted = side_by_side(work, range(n_repeats * len(steps)), verbose=int(verbose))
+            items = range(n_repeats * len(steps))
+            done, interrupted = side_by_side(work, items, each=say_done(len(items)) if verbose else None)
     scores = np.full((len(candidates), len(steps), n_repeats), np.nan)
     for item, found in done.items():
         scores[:, item % len(steps), item // len(steps)] = found

@@ -25,8 +25,9 @@ from sklearn.utils.validation import _num_samples
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import as_labels, is_dask, read_labels, read_weights
-from separatrix.data.engine import each_in_threads, engine, one_blas_thread
+from separatrix.data.engine import Kind, current_engine, engine
 from separatrix.data.kernels import Index
+from separatrix.data.side_by_side import side_by_side
 from separatrix.judge.decomposition import Repeats, equal_rows
 from separatrix.models.bags import Draws
 
@@ -165,30 +166,42 @@ def ask_left_out(
     estimator: Any, task: Task, draws: Draws, bootstraps: int, verbose: bool | int, title: str
 ) -> Table:
     """The table of B bootstraps; see the module. Call inside the engine wanted."""
-    shape = (bootstraps, len(task.rows))
-    if task.kind == "label":
-        answers = np.full(shape, -1, dtype=np.int32)
-    else:
-        answers = np.full((*shape, task.target.shape[1]), np.nan)
-    refused = np.zeros(bootstraps, dtype=bool)
+    n, d = task.target.shape
+    shape, unknown = ((n,), np.int32(-1)) if task.kind == "label" else ((n, d), np.float64(np.nan))
     config = sklearn.get_config()
 
-    def work(b: int) -> None:
+    def work(b: int) -> tuple[Index, np.ndarray | None]:
+        """The rows left out, and the answers to them; None where the learner refused a bag of one class."""
+        bag = draws.rows(b)
+        left = np.flatnonzero(np.bincount(bag, minlength=draws.n) == 0)
+        if not len(left):
+            return left, np.empty((0, *shape[1:]))
         with sklearn.config_context(**config):
-            bag = draws.rows(b)
-            left = np.flatnonzero(np.bincount(bag, minlength=draws.n) == 0)
-            if not len(left):
-                return
             model = _fitted(estimator, task, draws, b, bag)
-            if model is None:
-                refused[b] = True
-                return
-            answers[b, left] = _answers(model, task, left, b)
+            return left, None if model is None else _answers(model, task, left, b)
 
+    progress = _Progress(title, bootstraps) if verbose else None
+    kind: Kind | None = (
+        "threads" if current_engine().kind == "dask" else None
+    )  # the table stays in this process
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        finished, interrupted = _run(work, bootstraps, _Progress(title, bootstraps) if verbose else None)
-    return Table(answers[finished & ~refused], int((finished & refused).sum()), interrupted, _counted(caught))
+        try:
+            with engine(kind):
+                done, interrupted = side_by_side(
+                    work, range(bootstraps), each=progress.step if progress else None
+                )
+        finally:
+            if progress:
+                progress.close()
+    if interrupted and len(done) < 2:
+        raise KeyboardInterrupt
+    found = [done[b] for b in sorted(done)]
+    answers = [(left, said) for left, said in found if said is not None]
+    table = np.full((len(answers), *shape), unknown)
+    for b, (left, said) in enumerate(answers):
+        table[b, left] = said
+    return Table(table, len(found) - len(answers), interrupted, _counted(caught))
 
 
 def _fitted(estimator: Any, task: Task, draws: Draws, b: int, bag: Index) -> Any:
@@ -241,40 +254,6 @@ def _codes_of(labels: np.ndarray, classes: np.ndarray, name: str) -> Index:
         raise ValueError(
             f"{name} predicts {error.args[0]!r}, which is not a class of y: 0–1 loss needs a classifier of labels"
         ) from None
-
-
-def _run(work: Callable[[int], None], bootstraps: int, progress: _Progress | None) -> tuple[np.ndarray, bool]:
-    """work(b) for every b on the engine's threads: which were finished (B,), and whether Ctrl-C cut it short."""
-    begun, ended, finished = (np.zeros(bootstraps, dtype=bool) for _ in range(3))
-    stop = False
-
-    def one(b: int) -> None:
-        begun[b] = True
-        try:
-            if stop:
-                return
-            # one thread each: a learner's own sweeps would wait for the pool this one is in
-            with engine("serial"), one_blas_thread():
-                work(b)
-            finished[b] = True
-            if progress:
-                progress.step(int(finished.sum()))
-        finally:
-            ended[b] = True
-
-    try:
-        each_in_threads(one, range(bootstraps))
-    except BaseException as error:
-        stop = True
-        while (begun & ~ended).any():  # nothing goes on in the background
-            time.sleep(0.002)
-        if not isinstance(error, KeyboardInterrupt) or finished.sum() < 2:
-            raise
-        return finished.copy(), True
-    finally:
-        if progress:
-            progress.close()
-    return finished, False
 
 
 def _counted(caught: Sequence[warnings.WarningMessage]) -> tuple[tuple[type[Warning], str, int], ...]:

@@ -1,22 +1,29 @@
 """Models × folds side by side under a budget of seconds; what is finished is kept, and who was cut is said with why.
 
     forecast      pilots on 150 and 600 rows give the seconds of a fit (candidates.forecast); folds correct it
-    admission     dearest first, models are cut until  Σ seconds × folds of one repetition / workers ≤ time left
-    order         model after model, the quickest first, on the same folds; then further repetitions, each only where
-                  all of it fits
+    reserve       the seconds of the fit to all rows that comes last (of all models where test rows are to be judged)
+    admission     dearest first, models are cut until  Σ seconds × folds of one repetition / workers + reserve ≤ left
+    limit         a fold is called off, between two fits of its tuning, as soon as it takes so long that the folds
+                  still to come cannot fit in:  (left − reserve) / rounds of folds to come
+    order         model after model, the quickest first, on the same folds; then models that a forecast had cut, where
+                  it may have been too high; then those of which nothing is known; then further repetitions, each only
+                  where all of it fits
 
-Fits run on threads, each on one, with the library's own
-sweeps and BLAS pinned to one thread. What a task computes depends on its (model, fold) alone. Row V1.
-Cost: the fits; memory for probabilities (n, K) of every model and repetition.
+Fits run on threads, each on one, with the library's own sweeps and BLAS pinned to one thread. What a task computes
+depends on its (model, fold) alone. Row V1. Cost: the fits; memory for probabilities (n, K) of every model and
+repetition.
 """
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,13 +35,30 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.engine import engine, one_blas_thread
 from separatrix.judge.candidates import Candidate, Facts, encoder_of, forecast
 from separatrix.judge.scores import METRICS
-from separatrix.judge.tuning import SEARCH_ROWS, Unwanted, codes_in, probabilities, sample, while_wanted
+from separatrix.judge.tuning import (
+    SEARCH_ROWS,
+    Unwanted,
+    codes_in,
+    probabilities,
+    sample,
+    searching,
+    while_wanted,
+)
 
 PILOTS = (150, 600)  # rows
+MANY_ROWS = 6_000  # of training, from which pilots cost much less than the fold that they spare
 PILOT_SHARE = 0.3  # of the budget, at most, goes to pilots
+DOUBT = 3.0  # a forecast may be so many times too high
+GRACE = 0.1  # of the budget, over it, to finish a model that has folds already
+QUICK = 0.1  # seconds in which nothing can have been compiled
 HELD = 1 << 29  # bytes of encoded tables kept for the models to come
 TICK = 0.05  # seconds between looks at the clock
 BASELINE = "majority"  # costs nothing and is never cut
+A_ROW = re.compile(
+    r"\brows? \d"
+)  # a warning that names a row means its place in a fold: nobody else knows it
+
+_doing: ContextVar[str] = ContextVar("separatrix_doing", default="")
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,10 +126,12 @@ class Race:
     budget: float | None
     workers: int
     tell: Callable[[Progress], None]
+    fits_all: bool = False  # at the end all models are fitted to all rows, not the best alone
     results: dict[tuple[str, int], FoldResult] = field(default_factory=dict)
     cut: dict[str, str] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)  # "time" or "failed", of those cut
     errors: dict[str, Exception] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)  # of one fit, as forecast or as measured
+    seconds: dict[str, float] = field(default_factory=dict)  # of one fold, as forecast or as measured
     encoding: dict[str | None, float] = field(default_factory=dict)  # seconds to encode a split, by form
     interrupted: bool = False
     warned: tuple[tuple[type[Warning], str, int], ...] = ()
@@ -115,7 +141,10 @@ class Race:
         self._for_time: set[str] = set()  # cut by a forecast
         self._lock = threading.Lock()
         self._tables: dict[tuple[int, str | None], tuple[threading.Lock, list[Any]]] = {}
+        self._sizes: dict[tuple[int, str | None], int] = {}  # bytes of those tables
         self._config = sklearn.get_config()
+        self._took: dict[str, list[float]] = {}  # seconds of the folds that are done: fit and answers
+        self._heard: list[tuple[str, type[Warning], str]] = []
 
     # ---- time ----
 
@@ -123,7 +152,21 @@ class Race:
         return time.perf_counter() - self.began
 
     def left(self) -> float:
+        """Seconds of the budget."""
         return np.inf if self.budget is None else self.budget - self.elapsed()
+
+    def spare(self, name: str = "") -> float:
+        """Seconds for folds: what is left without the reserve, and a little more for a model that has begun."""
+        grace = GRACE * (self.budget or 0.0) if name in self._took else 0.0
+        return self.left() - self._reserve([m for m in self.candidates if m not in self.cut]) + grace
+
+    def to_refit(self, name: str) -> float:
+        """Seconds of a fit to all rows, about those of a fold: more rows, but all cores and no answers."""
+        return self.seconds.get(name, 0.0) + self.encoding.get(self.candidates[name].form, 0.0)
+
+    def _reserve(self, names: Sequence[str]) -> float:
+        each = [self.to_refit(m) for m in names]
+        return sum(each) if self.fits_all else max(each, default=0.0)
 
     @property
     def folds(self) -> int:
@@ -131,31 +174,45 @@ class Race:
         return max(sum(s.repeat == self.splits[0].repeat for s in self.splits), 1)
 
     def forecast(self) -> dict[str, float]:
-        """Seconds of all folds and the fit to all rows, by model; NaN where no pilot told."""
+        """Seconds of all folds and the fit to all rows, by model; NaN where nothing is known of them."""
         return {
             name: self.seconds.get(name, float("nan")) * (len(self.splits) + 1) for name in self.candidates
         }
+
+    def needed(self) -> float:
+        """Seconds that the first repetition of all models, those cut for time too, would have taken; NaN: unknown."""
+        late = [m for m in self.cut if self.reasons.get(m) == "time"]
+        work = sum(self._undone(m) * self.seconds.get(m, float("nan")) for m in late)
+        return self.elapsed() + work / self.workers + max((self.to_refit(m) for m in late), default=0.0)
+
+    def _undone(self, name: str) -> int:
+        return sum((name, s) not in self.results for s in range(self.folds))
 
     def _admit(self) -> None:
         """Cut the dearest models until what is left of the first repetition fits into the time left."""
         if self.budget is None:
             return
         names = [m for m in self.candidates if m not in self.cut and m in self.seconds and m != BASELINE]
-        names.sort(key=lambda m: self.seconds[m])
-        undone = {m: sum((m, s) not in self.results for s in range(self.folds)) for m in names}
-        spent, forms = 0.0, set()
+        names.sort(key=lambda m: self._undone(m) * self.seconds[m])
+        work = 0.0
+        kept: list[str] = []
+        forms: set[str | None] = set()
         for m in names:
-            form = self.candidates[m].form
-            needed = undone[m] * self.seconds[m] + (0.0 if form in forms else self._to_encode(form))
-            if undone[m] and (spent + needed) / self.workers + 1.25 * self.seconds[m] > self.left():
+            undone, form = self._undone(m), self.candidates[m].form
+            more = undone * self.seconds[m] + (0.0 if form in forms else self._to_encode(form))
+            tail = self.seconds[m] * (1 - 1 / self.workers)  # at the end a worker waits for the other
+            grace = GRACE * self.budget if m in self._took else 0.0
+            needed = (work + more) / self.workers + tail + self._reserve([*kept, m])
+            if undone and needed > self.left() + grace:
                 self._for_time.add(m)
                 self._cut(
                     m,
-                    f"{undone[m]} folds of about {_short(self.seconds[m])} each do not fit into the "
+                    f"{undone} folds of about {_short(self.seconds[m])} each do not fit into the "
                     f"{_short(max(self.left(), 0))} left of {_short(self.budget)}",
                 )
             else:
-                spent += needed
+                work += more
+                kept.append(m)
                 forms.add(form)
 
     def _to_encode(self, form: str | None) -> float:
@@ -169,12 +226,18 @@ class Race:
             return True
         names = [m for m in self.candidates if m not in self.cut]
         fit = sum(self.seconds.get(m, 0.0) for m in names)
-        refit = 1.25 * max((self.seconds.get(m, 0.0) for m in names), default=0.0)
         fit += sum(self.encoding.get(form, 0.0) for form in {self.candidates[m].form for m in names})
-        return self.folds * fit / self.workers + refit <= 0.9 * self.left()
+        return self.folds * fit / self.workers + self._reserve(names) <= 0.9 * self.left()
 
-    def _cut(self, name: str, why: str) -> None:
-        self.cut[name] = why
+    def _limit(self, name: str, s: int) -> float:
+        """Seconds that a fold may take, so that those to come still fit in."""
+        if self.budget is None or name == BASELINE:
+            return np.inf
+        rounds = -(-self._undone(name) // self.workers) if s < self.folds else 1
+        return self.spare(name) / max(rounds, 1)
+
+    def _cut(self, name: str, why: str, reason: str = "time") -> None:
+        self.cut[name], self.reasons[name] = why, reason
         self._say("cut", name, -1, f"{name} is cut: {why}")
 
     # ---- one task ----
@@ -189,6 +252,7 @@ class Race:
                 start = time.perf_counter()
                 held.append(self._encoded(split.train, split.test, form))
                 self.encoding[form] = time.perf_counter() - start
+                self._sizes[s, form] = sum(map(_bytes, held[0]))
         return held[0]
 
     def _encoded(self, train: np.ndarray, test: np.ndarray, form: str | None) -> tuple[Any, Any]:
@@ -199,14 +263,17 @@ class Race:
     def _forget(self, under_way: set[int], ahead: set[int]) -> None:
         """Drop encoded splits that no one waits for, and the oldest where they take too much memory."""
         with self._lock:
+            size = sum(self._sizes.values())
             for key in list(self._tables):
-                size = sum(_bytes(t) for _, held in self._tables.values() for pair in held for t in pair)
                 if key[0] not in under_way and (key[0] not in ahead or size > HELD):
                     del self._tables[key]
+                    size -= self._sizes.pop(key, 0)
 
-    def _work(self, name: str, s: int) -> FoldResult:
+    def _work(self, name: str, s: int) -> tuple[FoldResult, float]:
+        """The result, and the seconds of the fit and the answers together."""
         candidate, split = self.candidates[name], self.splits[s]
-        with self._quietly(name):
+        ends = self.elapsed() + self._limit(name, s)
+        with self._quietly(name, lambda: name not in self.cut and self.elapsed() <= ends):
             A, B = self._table(s, candidate.form)
             model = candidate.make(self.facts, self.seed, self.scoring)
             began = time.perf_counter()
@@ -214,25 +281,45 @@ class Race:
             seconds = time.perf_counter() - began
             P = probabilities(model, B, self.facts.classes) if hasattr(model, "predict_proba") else None
             predicted = codes_in(model.predict(B), self.facts.classes)
+            took = time.perf_counter() - began
         scores = scores_of(self.codes[split.test], predicted, P, self.cost)
-        return FoldResult(name, s, scores, seconds, predicted, P)
+        return FoldResult(name, s, scores, seconds, predicted, P), took
 
-    def _quietly(self, name: str) -> Any:
-        from contextlib import ExitStack
+    @contextmanager
+    def _quietly(self, name: str, wanted: Callable[[], bool]) -> Iterator[None]:
+        """On one thread, as long as it is wanted; warnings are the model's."""
+        token = _doing.set(name)
+        try:
+            with ExitStack() as stack:
+                stack.enter_context(sklearn.config_context(**self._config))
+                stack.enter_context(engine("serial"))
+                stack.enter_context(one_blas_thread())
+                stack.enter_context(while_wanted(lambda: not self._stop and wanted()))
+                yield
+        finally:
+            _doing.reset(token)
 
-        stack = ExitStack()
-        stack.enter_context(sklearn.config_context(**self._config))
-        stack.enter_context(engine("serial"))
-        stack.enter_context(one_blas_thread())
-        stack.enter_context(while_wanted(lambda: not self._stop and (name == BASELINE or self.left() > 0)))
-        return stack
+    def _hear(
+        self,
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: Any = None,
+        line: str | None = None,
+    ) -> None:
+        """A warning of a fit; those of the search for settings are of fits that nobody keeps."""
+        text = str(message)
+        if not searching() and not A_ROW.search(text) and "sklearn.utils.parallel.delayed" not in text:
+            self._heard.append((_doing.get(), category, text))
 
     # ---- all of them ----
 
     def run(self) -> None:
         """The pilots, then the folds; Ctrl-C ends it and keeps what is finished."""
-        with warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings():
             warnings.simplefilter("always")
+            warnings.showwarning = self._hear  # called on the fit's thread, so that the model is known
             pool = ThreadPoolExecutor(self.workers, thread_name_prefix="separatrix-judge")
             pending: dict[Future[Any], tuple[str, int]] = {}
             try:
@@ -249,14 +336,16 @@ class Race:
                 for task in pending:
                     task.cancel()
                 pool.shutdown(wait=True)
-        self.warned = _counted(caught)
+        self.warned = _by_model(self._heard)
 
     def _folds(self, pool: ThreadPoolExecutor, pending: dict[Future[Any], tuple[str, int]]) -> None:
         """The first repetition of the models that fit; of those that fit after all; then further repetitions."""
         first = range(min(self.folds, len(self.splits)))
-        self._each(pool, pending, list(self.candidates), first)
-        while again := self._second_chance():
-            self._each(pool, pending, [again], first)
+        known = [m for m in self.candidates if m in self.seconds or m == BASELINE]
+        for names in (known, list(self.candidates)):  # those for which no pilot had time come last
+            self._each(pool, pending, names, first)
+            while again := self._second_chance():
+                self._each(pool, pending, [again], first)
         for start in range(self.folds, len(self.splits), self.folds):
             if not self._repeats():
                 return
@@ -281,6 +370,8 @@ class Race:
                 if self._may_begin(*task):
                     pending[pool.submit(self._work, *task)] = task
             done, _ = wait(pending, TICK, FIRST_COMPLETED)
+            if not done:
+                continue
             for future in sorted(done, key=lambda f: pending[f]):
                 self._finished(future, *pending.pop(future))
             # models cut for want of time may come back: the first repetition's tables are kept for them
@@ -288,90 +379,114 @@ class Race:
             self._forget({at for _, at in pending.values()}, ahead)
 
     def _second_chance(self) -> str | None:
-        """The quickest model that was cut by its forecast, where there is time to see whether that was right."""
-        fits = [m for m in self._for_time if m in self.cut and self.seconds[m] < 0.5 * self.left()]
+        """The quickest model that was cut by a forecast, where that may have been wrong and there is time to see."""
+        fits = [m for m in self._for_time if m in self.cut and self._may_fit(m)]
         if not fits or self.budget is None:
             return None
         name = min(fits, key=lambda m: self.seconds[m])
         self._for_time.remove(name)
-        del self.cut[name]
+        del self.cut[name], self.reasons[name]
         return name
+
+    def _may_fit(self, name: str) -> bool:
+        doubt = (
+            DOUBT if len(self._took.get(name, ())) < 2 else 1.0
+        )  # the first may hold what is compiled or loaded
+        work = self._undone(name) * self.seconds[name] / self.workers + self.to_refit(name)
+        return self.seconds[name] < 0.5 * self.left() and work <= doubt * self.left()
 
     def _may_begin(self, name: str, s: int) -> bool:
         if name in self.cut or (name, s) in self.results:
             return False
-        if self.left() > 0 or name == BASELINE:
+        if name == BASELINE or self.budget is None:
+            return True
+        lasts = self.seconds.get(name, 0.0)
+        if self.spare(name) > 0 and self.spare(name) >= lasts:
             return True
         if s < self.folds:
-            self._cut(name, f"the budget of {_short(self.budget or 0)} ended after {s} folds")
+            done = self.folds - self._undone(name)
+            self._cut(name, f"the budget of {_short(self.budget)} ended after {done} folds")
         return False
 
     def _finished(self, task: Future[Any], name: str, s: int) -> None:
         try:
-            found = task.result()
+            found, took = task.result()
         except Unwanted:
-            if s < self.folds:
-                self._cut(name, f"fold {s + 1} ran past the budget of {_short(self.budget or 0)}")
+            if s < self.folds and name not in self.cut and not self._stop:
+                self._cut(
+                    name,
+                    f"fold {s + 1} took so long that {self.folds} folds do not fit into {_short(self.budget or 0)}",
+                )
             return
         except KeyboardInterrupt:
             raise
         except Exception as error:
             if name not in self.errors:  # folds side by side may fail together
                 self.errors[name] = error
-                self._cut(name, f"failed in fold {s + 1}: {error}")
+                self._cut(name, f"failed in fold {s + 1}: {error}", "failed")
             return
         self.results[name, s] = found
-        times = [r.seconds for (m, _), r in self.results.items() if m == name]
-        first = len(times) == 1
+        times = self._took.setdefault(name, [])
+        times.append(took)
         self.seconds[name] = float(np.median(times))  # the first may hold what is compiled or loaded
         self._say("fold", name, s, f"{name}: fold {s + 1} in {_short(found.seconds)}")
-        if first:
+        if len(times) == 1:
             self._admit()
 
     def _pilots(self, pool: ThreadPoolExecutor) -> None:
         """Times of fits to few rows, where the table is so large that a fold would be a costly way to learn them."""
         train = self.splits[0].train
-        if self.budget is None or len(train) <= 5 * PILOTS[-1]:
+        if self.budget is None or len(train) < MANY_ROWS:
             return
-        tables: dict[tuple[int, str | None], Any] = {}
+        ends = PILOT_SHARE * self.budget
+        tables: dict[Any, Any] = {}
         times: dict[str, list[tuple[int, float, float]]] = {name: [] for name in self.candidates}
+        pending: dict[Future[Any], str] = {}
         for size in PILOTS:
             rows = train[sample(self.codes[train], size, self.seed)]
-            for name in self.candidates:  # one after another, so that they do not slow each other
-                if name in self.cut or self.elapsed() > PILOT_SHARE * self.budget:
-                    continue
-                task = pool.submit(self._pilot, name, rows, tables)
-                while not task.done():
-                    wait((task,), TICK)
-                try:
-                    times[name].append(task.result())
-                except Unwanted:
-                    self._cut(name, "the budget ended while it was tried on few rows")
-                except Exception as error:
-                    self.errors[name] = error
-                    self._cut(name, f"failed on {len(rows)} rows: {error}")
+            waiting = [m for m in reversed(self.candidates) if m not in self.cut]
+            while waiting or pending:
+                while waiting and len(pending) < self.workers:
+                    name = waiting.pop()
+                    if self.elapsed() < ends:
+                        pending[pool.submit(self._pilot, name, rows, tables, ends)] = name
+                done, _ = wait(pending, TICK, FIRST_COMPLETED)
+                for task in sorted(done, key=lambda f: pending[f]):
+                    self._piloted(task, pending.pop(task), len(rows), times)
         for name in self.candidates:
             if times[name] and name not in self.cut:
                 self.seconds[name] = self._extrapolated(times[name], len(train), self.candidates[name].grows)
 
-    def _pilot(self, name: str, rows: np.ndarray, tables: dict[Any, Any]) -> tuple[int, float, float]:
+    def _piloted(self, task: Future[Any], name: str, rows: int, times: dict[str, list[Any]]) -> None:
+        try:
+            times[name].append(task.result())
+        except Unwanted:
+            return  # the pilots' share of the time is over: its folds will tell
+        except Exception as error:
+            if name not in self.errors:
+                self.errors[name] = error
+                self._cut(name, f"failed on {rows} rows: {error}", "failed")
+
+    def _pilot(
+        self, name: str, rows: np.ndarray, tables: dict[Any, Any], ends: float
+    ) -> tuple[int, float, float]:
         """(rows, seconds of the search for settings, seconds of the fit)."""
         candidate = self.candidates[name]
-        with self._quietly(name):
+        with self._quietly(name, lambda: self.elapsed() < ends):
             key = (len(rows), candidate.form)
-            if key not in tables:
-                start = time.perf_counter()
-                tables[key] = self._encoded(rows, rows[:1], candidate.form)[0]
-                spent, n = time.perf_counter() - start, len(self.splits[0].train)
-                small = tables.setdefault(("first", candidate.form), (len(rows), spent))
-                self.encoding[candidate.form] = forecast(small, (len(rows), spent), n, 1.0)
+            with self._lock:  # short: the rows are few
+                if key not in tables:
+                    start = time.perf_counter()
+                    tables[key] = self._encoded(rows, rows[:1], candidate.form)[0]
+                    spent, n = time.perf_counter() - start, len(self.splits[0].train)
+                    small = tables.setdefault(("first", candidate.form), (len(rows), spent))
+                    self.encoding[candidate.form] = forecast(small, (len(rows), spent), n, 1.0)
             for _ in range(
-                2 if len(rows) < PILOTS[0] * 2 else 1
+                2 if len(rows) < 2 * PILOTS[0] else 1
             ):  # what is compiled or loaded, is in the first
                 start = time.perf_counter()
-                model = candidate.make(self.facts, self.seed, self.scoring).fit(
-                    tables[key], self.labels[rows]
-                )
+                model = candidate.make(self.facts, self.seed, self.scoring)
+                model.fit(tables[key], self.labels[rows])
                 spent = time.perf_counter() - start
             search = getattr(model, "search_seconds_", 0.0)
         return len(rows), search, spent - search
@@ -380,17 +495,18 @@ class Race:
     def _extrapolated(times: list[tuple[int, float, float]], n: int, grows: float) -> float:
         """Seconds of a fold: the search, on a sample of the rows, and the fit to all of them."""
         small, large = times[0], times[-1]
-        if len(times) == 1:
-            small = (0, 0.0, 0.0)
         search = forecast((small[0], small[1]), (large[0], large[1]), min(n, SEARCH_ROWS), grows)
         return search + forecast((small[0], small[2]), (large[0], large[2]), n, grows)
 
     # ---- words ----
 
     def _plan(self) -> str:
-        known = [v for m, v in self.forecast().items() if m not in self.cut and np.isfinite(v)]
-        plan = f"{len(self.candidates) - len(self.cut)} models, {len(self.splits)} folds"
-        return plan + (f", about {_short(sum(known) / self.workers)}" if known else "")
+        names = [m for m in self.candidates if m not in self.cut]
+        plan = f"{len(names)} model{'s' * (len(names) != 1)}, {self.folds} folds"
+        known = [self.seconds[m] for m in names if m in self.seconds]
+        if len(known) == len(names):
+            plan += f" in about {_short(self.folds * sum(known) / self.workers)}"
+        return plan + (f", {len(self.splits)} where time lets" if len(self.splits) > self.folds else "")
 
     def _say(self, kind: str, model: str | None, fold: int, message: str, data: Any = None) -> None:
         standing = {}
@@ -444,6 +560,17 @@ def _counted(caught: Sequence[Any]) -> tuple[tuple[type[Warning], str, int], ...
         if "sklearn.utils.parallel.delayed" not in str(warning.message):
             kinds.setdefault(warning.category, []).append(str(warning.message))
     return tuple((kind, texts[0], len(texts)) for kind, texts in kinds.items())
+
+
+def _by_model(heard: Sequence[tuple[str, type[Warning], str]]) -> tuple[tuple[type[Warning], str, int], ...]:
+    """Warnings by model and kind: (category, the model and the text of the first, how many)."""
+    kinds: dict[tuple[str, type[Warning]], list[str]] = {}
+    for name, category, text in heard:
+        kinds.setdefault((name, category), []).append(text)
+    return tuple(
+        (kind, f"{name}: {texts[0]}" if name else texts[0], len(texts))
+        for (name, kind), texts in kinds.items()
+    )
 
 
 def _short(seconds: float) -> str:

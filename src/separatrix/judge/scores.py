@@ -215,6 +215,45 @@ def corrected_interval(scores: Any, ratio: float, level: float = 0.95) -> Interv
     return Interval(mean, mean - wide, mean + wide)
 
 
+def bootstrapped(
+    codes: np.ndarray,
+    said: np.ndarray,
+    P: FloatArray | None,
+    names: Sequence[str],
+    *,
+    level: float = 0.95,
+    seed: int = 0,
+) -> dict[str, Interval]:
+    """Scores of answers with the middle 95 % of their values over bootstraps of the rows, moved by the mean's bias.
+
+    Without the move a calibration error, which every resample makes larger, could lie outside its own interval.
+    Scores that need probabilities are left out where P is None. Cost: 400 scores, 100 beyond 20,000 rows.
+
+    >>> found = bootstrapped(
+    ...     np.array([0, 1] * 50), np.array([0, 1, 1, 1] * 25), None, ["accuracy", "log_loss"]
+    ... )
+    >>> [round(v, 2) for v in found["accuracy"]], list(found)
+    ([0.75, 0.68, 0.84], ['accuracy'])
+    """
+    n, rng = len(codes), np.random.default_rng(seed)
+    draws = [rng.integers(0, n, n) for _ in range(400 if n <= 20_000 else 100)]
+    found = {}
+    for name in names:
+        metric = METRICS[name]
+        if metric.needs == "cost" or (P is None and metric.needs != "labels"):
+            continue
+        given: Any = said if metric.needs == "labels" else P
+        value = metric.of(codes, given)
+        values = np.array([metric.of(codes[rows], given[rows]) for rows in draws])
+        values = values[np.isfinite(values)]
+        if not len(values) or not np.isfinite(value):
+            found[name] = Interval(value, float("nan"), float("nan"))
+            continue
+        low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2]) + (value - values.mean())
+        found[name] = metric.inside(Interval(value, float(low), float(high)))
+    return found
+
+
 def corrected_t(differences: Any, ratio: float) -> tuple[float, float]:
     """t = d̄ / √((1/J + ratio) s²) and its two-sided p with J − 1 degrees of freedom.
 

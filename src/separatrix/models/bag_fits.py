@@ -21,7 +21,7 @@ from sklearn.utils import _safe_indexing
 
 from separatrix.data.door import is_count
 from separatrix.data.kernels import Index
-from separatrix.data.side_by_side import side_by_side
+from separatrix.data.side_by_side import say_done, side_by_side
 from separatrix.models.bags import Draws
 
 THIN = 4  # tables this many times as long as a bag are cut down to its rows
@@ -101,7 +101,7 @@ def run_bags(
     work: Callable[[int], Bag], bags: Sequence[int], verbose: int = 0
 ) -> tuple[dict[int, Bag], bool]:
     """work(bag) for each on the engine's workers: what is done, by bag, and whether Ctrl-C cut it short."""
-    return side_by_side(work, bags, spoilt=_was_interrupted, verbose=verbose)
+    return side_by_side(work, bags, spoilt=_was_interrupted, each=say_done(len(bags)) if verbose else None)
 
 
 def _was_interrupted(found: Any) -> bool:

@@ -23,6 +23,7 @@ from sklearn.metrics import get_scorer
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_count, is_positive
 from separatrix.data.frames import data_frame
+from separatrix.data.pictures import pyplot
 from separatrix.inference.summary import Summary
 from separatrix.models.running import threads
 from separatrix.models.svc import SVC
@@ -190,12 +191,8 @@ class SVMPath:
 
         Draws on ``ax`` (default a new figure) with matplotlib, and returns it.
         """
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError:
-            raise ImportError('a picture needs matplotlib: pip install "separatrix[plot]"') from None
         if ax is None:
-            _, ax = plt.subplots()
+            _, ax = pyplot().subplots()
         best, simple = self.best, self.one_standard_error
         if len(self.gammas) > LINES:
             drawn = ax.pcolormesh(self.Cs, self.gammas, self.mean, shading="nearest", cmap="cividis")

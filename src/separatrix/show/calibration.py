@@ -3,11 +3,14 @@
     bin b: mean prediction p̄_b, share o_b of n_b rows with its Clopper–Pearson interval
     expected calibration error = Σ_b (n_b/n) |o_b − p̄_b|
 
-Row V4; M12 for machines that need calibration. Cost O(n log n).
+Answers that models are ranked by (``from_answers``) have the calibration error of that ranking, judge/scores.py: of
+the predicted class, over ten equal bins, whatever the bins drawn. Row V4; M12 for machines that need calibration.
+Cost O(n log n).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +18,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from separatrix.core.numerics import FloatArray
+from separatrix.judge.scores import calibration_error
 from separatrix.show.look import Display, Theme, head
 from separatrix.show.reading import (
     check_classifier,
@@ -27,6 +31,7 @@ from separatrix.show.reading import (
 )
 
 BARS = 20
+PREDICTED = "the predicted class"
 
 
 def binomial_interval(hits: Any, n: Any, level: float = 0.95) -> FloatArray:
@@ -48,9 +53,10 @@ def binomial_interval(hits: Any, n: Any, level: float = 0.95) -> FloatArray:
 class CalibrationDisplay(Display):
     """Share observed against probability predicted, by bins, with binomial intervals (rows V4, M12).
 
-    Made by :meth:`from_predictions` or :meth:`from_estimator`. ``predicted``, ``observed``, ``count`` (b,),
-    ``interval`` (b, 2) of bins that hold rows, ``edges`` (·,), ``histogram`` (20,) rows by twentieths of probability,
-    ``error`` the expected calibration error.
+    Made by :meth:`from_predictions`, :meth:`from_answers` or :meth:`from_estimator`. ``predicted``, ``observed``,
+    ``count`` (b,), ``interval`` (b, 2) of bins that hold rows, ``edges`` (·,), ``histogram`` (20,) rows by twentieths
+    of probability, ``error`` the expected calibration error (of :meth:`from_answers` that of
+    :func:`~separatrix.compare`).
 
     Examples
     --------
@@ -136,16 +142,7 @@ class CalibrationDisplay(Display):
             shares = np.asarray(model.predict_proba(X))
             hit = shares.argmax(axis=1) == codes_of(classes, y, len(shares))
             return cls._made(
-                hit,
-                shares.max(axis=1),
-                "the predicted class",
-                bins,
-                strategy,
-                level,
-                name_of(model),
-                title,
-                ax,
-                theme,
+                hit, shares.max(axis=1), PREDICTED, bins, strategy, level, name_of(model), title, ax, theme
             )
         values, label = positive_scores(model, X, label, probability=True)
         positive = np.asarray(classes[codes_of(classes, y, len(values))] == label)
@@ -154,9 +151,34 @@ class CalibrationDisplay(Display):
         )
 
     @classmethod
+    def from_answers(
+        cls,
+        classes: Sequence[Any],
+        codes: np.ndarray,
+        P: FloatArray,
+        *,
+        bins: int = 10,
+        strategy: str = "quantile",
+        level: float = 0.95,
+        name: str = "",
+        title: str | None = None,
+        ax: Any = None,
+        theme: str | None = None,
+    ) -> CalibrationDisplay:
+        """Draw answers P (n, K) to rows of the classes numbered ``codes`` (n,): the second class's of two, else those
+        to the predicted class. ``error`` is the calibration error of :func:`~separatrix.compare`.
+        """
+        two = len(classes) == 2
+        hit = codes == 1 if two else P.argmax(axis=1) == codes
+        p = np.clip(P[:, 1] if two else P.max(axis=1), 0.0, 1.0)
+        answer = str(classes[1]) if two else PREDICTED
+        error = calibration_error(codes, P)
+        return cls._made(hit, p, answer, bins, strategy, level, name, title, ax, theme, error)
+
+    @classmethod
     def _made(
         cls, hit: np.ndarray, p: FloatArray, answer: str, bins: Any, strategy: str, level: float, name: str,
-        title: str | None, ax: Any, theme: str | None,
+        title: str | None, ax: Any, theme: str | None, error: float | None = None,
     ) -> CalibrationDisplay:  # fmt: skip
         if not (isinstance(bins, (int, np.integer)) and bins >= 1):
             raise ValueError(f"bins must be a whole number of at least 1, got {bins!r}")
@@ -169,7 +191,8 @@ class CalibrationDisplay(Display):
         mean = np.bincount(which, p, minlength=len(count))[some] / count[some]
         hits = np.bincount(which, hit, minlength=len(count))[some]
         observed = hits / count[some]
-        error = float(count[some] @ np.abs(observed - mean) / len(p))
+        if error is None:
+            error = float(count[some] @ np.abs(observed - mean) / len(p))
         return cls(
             name, answer, mean, observed, count[some], binomial_interval(hits, count[some], level), edges,
             np.histogram(p, BARS, (0.0, 1.0))[0], error, float(level), title,
@@ -213,7 +236,7 @@ class CalibrationDisplay(Display):
         ax.set_yticks(
             [*np.linspace(0, 1, 6), base - 0.5 * room], [*(f"{v:.1f}" for v in np.linspace(0, 1, 6)), "rows"]
         )
-        right = self.answer == "the predicted class"
+        right = self.answer == PREDICTED
         ax.set_ylabel("share that are right" if right else f"share that are {self.answer}")
         ax.set_xlabel(f"predicted probability of {self.answer}")
         keys = [
@@ -227,8 +250,8 @@ class CalibrationDisplay(Display):
             ),
             Line2D([], [], color=look.frame, linestyle=(0, (4, 3)), linewidth=1.1, label="as predicted"),
         ]
-        where = f"{int(self.count.sum()):,} rows in {len(self.count)} bins"
-        caption = f"Expected calibration error {self.error:.3f} over {where}."
+        rows, drawn = f"{int(self.count.sum()):,} rows", f"{len(self.count)} bins"
+        caption = f"Expected calibration error {self.error:.3f} over {rows}, drawn in {drawn}."
         title = self.title or (
             f"Are probabilities of {self.name} kept?" if self.name else "Are the probabilities kept?"
         )

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.data.pictures import pyplot
+
 # Okabe and Ito (2008), the order so that neighbours differ in grey too
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 SKY, RED, YELLOW = "#56B4E9", "#D55E00", "#F0E442"
@@ -75,15 +77,6 @@ THEMES = {
         ("#5FB0EA", "#F0B030", "#2CC99B", "#DB8DB8", "#8FD0F5", "#F28A4F", YELLOW, "#C8C8C8"),
     ),
 }  # fmt: skip
-
-
-def pyplot() -> Any:
-    """matplotlib.pyplot, or one sentence where it is not installed."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError('pictures need matplotlib: pip install "separatrix[plot]"') from None
-    return plt
 
 
 def luminance(colour: Any) -> float:
@@ -227,7 +220,9 @@ def width_of(ax: Any) -> float:
     grid = place.get_gridspec()
     shares = np.asarray(grid.get_width_ratios(), dtype=float)
     part = shares[place.colspan.start : place.colspan.stop].sum() / shares.sum()
-    return float(max(now, 0.78 * part * ax.figure.get_figwidth() * 72.0))
+    whole = part * ax.figure.get_figwidth() * 72.0
+    named = max((len(label.get_text()) for label in ax.get_yticklabels()), default=0)
+    return float(min(max(now, 0.78 * whole), 0.97 * whole - 0.57 * SMALL * named))
 
 
 def say(
@@ -247,6 +242,16 @@ def mixed(colour: Any, ground: Any, share: float) -> tuple[float, float, float]:
 
     r, g, b = share * np.asarray(to_rgb(colour)) + (1 - share) * np.asarray(to_rgb(ground))
     return float(r), float(g), float(b)
+
+
+def few_digits(value: float) -> str:
+    """A number as a reader wants it: four digits, or all of a whole number below a thousand million.
+
+    >>> few_digits(0.123456), few_digits(18424.0), few_digits(2.5e12)
+    ('0.1235', '18,424', '2.5e+12')
+    """
+    whole = 10_000 <= abs(value) < 1e9 and value == round(value)
+    return f"{value:,.0f}" if whole else f"{value:.4g}"
 
 
 def limit_colours(count: int, what: str) -> None:

@@ -5,7 +5,7 @@
 Logistic regression, calibrated linear machines, linear discriminants, naive Bayes of any family and binomial models
 under any link are sums; so is a pipeline whose encoder takes columns one by one. Whether a model is one is tested on
 the rows given, and one that is not is refused. Notes [6867] 3.2.2, [726]; row V4. Cost: O(np) of a linear rule, else
-p predictions of n rows.
+the prediction of np rows.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
-from separatrix.show.additive import additive_terms, refuse_sum_that_misses, score_of
-from separatrix.show.look import SMALL, USUAL, Display, Theme, head, width_of
-from separatrix.show.reading import Table, check_fitted, name_of
+from separatrix.show.additive import Additive, refuse_sum_that_misses, score_of
+from separatrix.show.look import SMALL, USUAL, Display, Theme, few_digits, head, width_of
+from separatrix.show.reading import Table, check_fitted, name_of, table_of
 
 SHARES = (0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
 SETTLED = 5e-4  # probabilities nearer to 0 or 1 are off the axis
@@ -96,11 +96,11 @@ class NomogramDisplay(Display):
             counted all the same by :meth:`points`
         """
         check_fitted(model)
-        table = Table(X, names)
+        table = table_of(X, names)
         score, inverse, answer = score_of(model, label, against, X)
-        terms, base = additive_terms(model, table, score, X)
-        found = terms(X)
-        refuse_sum_that_misses(model, found, base, np.asarray(score(X), dtype=float), table)
+        as_sum = Additive.of(model, table, score, X)
+        found = as_sum.terms(X)
+        refuse_sum_that_misses(model, found, as_sum.start, np.asarray(score(X), dtype=float))
         low, high = found.min(axis=0), found.max(axis=0)
         widest = float((high - low).max())
         if not widest > 0:
@@ -109,7 +109,7 @@ class NomogramDisplay(Display):
             )
         order = np.argsort(-(high - low), kind="stable")
         shown = np.sort(order if top is None else order[: int(top)])
-        scales = [_scale(table, j, terms, found[:, j]) for j in range(table.p)]
+        scales = _scales(as_sum, low, high)
         note = ""
         if len(shown) < table.p:
             note = f"The {len(shown)} columns with the widest scales of {table.p}; total points count the others too."
@@ -118,9 +118,9 @@ class NomogramDisplay(Display):
             answer,
             scales,
             100.0 / widest,
-            base + float(low.sum()),
+            as_sum.start + float(low.sum()),
             inverse,
-            terms,
+            as_sum.terms,
             shown,
             note,
             title,
@@ -252,9 +252,19 @@ def spaced(ticks: list[tuple[float, str]], step: float) -> list[tuple[float, str
     return out
 
 
-def _scale(table: Table, j: int, terms: Callable[[Any], FloatArray], seen: FloatArray) -> Scale:
-    """Cells to mark on a column's axis: round numbers over its range, or its levels."""
-    low, high = float(seen.min()), float(seen.max())
+def _scales(as_sum: Additive, low: FloatArray, high: FloatArray) -> list[Scale]:
+    """The columns' axes, from one look at all cells to be marked; low and high (p,) are the ends of terms of rows."""
+    table = as_sum.table
+    marked = [_ticks(table, j) for j in range(table.p)]
+    terms = as_sum.at([(j, ticks) for j, (ticks, _) in enumerate(marked)])
+    return [
+        Scale(name, ticks, labels, at, min(float(first), *at.tolist()), max(float(last), *at.tolist()))
+        for name, (ticks, labels), at, first, last in zip(table.names, marked, terms, low, high, strict=True)
+    ]
+
+
+def _ticks(table: Table, j: int) -> tuple[list[Any], list[str]]:
+    """Cells to mark on a column's axis: round numbers over its range, or its levels; and how they are written."""
     if table.numeric[j]:
         values = np.asarray(table.columns[j], dtype=float)
         values = values[~np.isnan(values)]
@@ -264,15 +274,12 @@ def _scale(table: Table, j: int, terms: Callable[[Any], FloatArray], seen: Float
         else:
             inside = _round_numbers(float(distinct[0]), float(distinct[-1]), 8)
             ticks = inside if len(inside) > 1 else [float(distinct[0]), float(distinct[-1])]
-        labels = [f"{v:.4g}" for v in ticks]
-    else:
-        counts: dict[Any, int] = {}
-        for v in table.cells(j):
-            counts[v] = counts.get(v, 0) + 1
-        ticks = sorted(counts, key=lambda v: -counts[v])[:12]
-        labels = ["missing" if v is None else str(v) for v in ticks]
-    at = terms(table.rows(len(ticks), {j: ticks}))[:, j]
-    return Scale(table.names[j], ticks, labels, at, min(low, float(at.min())), max(high, float(at.max())))
+        return ticks, [few_digits(v) for v in ticks]
+    counts: dict[Any, int] = {}
+    for v in table.cells(j):
+        counts[v] = counts.get(v, 0) + 1
+    levels = sorted(counts, key=lambda v: -counts[v])[:12]
+    return levels, ["missing" if v is None else str(v) for v in levels]
 
 
 def _round_numbers(low: float, high: float, about: int) -> list[float]:

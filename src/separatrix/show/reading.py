@@ -1,7 +1,8 @@
 """What displays read of a model and a table: names, columns, rows built cell by cell, scores and labels.
 
-    rows(m, {j: values})  =  m rows whose column j holds the values, all other columns their median (the most frequent
-                             cell of a column that is no number)
+    rows(m, {j: values})  =  m rows whose column j holds the values, all other columns their usual cell: the median,
+                             of words the most frequent
+    moved([(j, values)])  =  rows in each of which one cell is a given one, and all others are usual
 
 Arrays and frames (pandas, Polars, Arrow) stay what they were, so that a model sees the kind of table it was fitted
 to. Row V4. Cost O(cells).
@@ -10,6 +11,7 @@ to. Row V4. Cost O(cells).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -112,6 +114,52 @@ class Table:
             new.append(nw.new_series(name, values, backend=self.frame.implementation))
         return out_frame.with_columns(*new).to_native()
 
+    def moved(self, wanted: Sequence[tuple[int, Sequence[Any]]]) -> Any:
+        """Rows that hold one of the cells asked for, [(j, cells)] in order, and otherwise ``base``.
+
+        >>> Table(np.array([[1.0, 5.0], [3.0, 7.0]])).moved([(0, [2.0]), (1, [9.0])]).tolist()
+        [[2.0, 5.0], [1.0, 9.0]]
+        """
+        m = sum(len(cells) for _, cells in wanted)
+        columns: dict[int, Any] = {}
+        at = 0
+        for j, cells in wanted:
+            if self.numeric[j]:
+                columns[j] = np.full(m, float(self.base[j]))
+                columns[j][at : at + len(cells)] = np.asarray(cells, dtype=float)
+            else:
+                columns[j] = [self.base[j]] * m
+                columns[j][at : at + len(cells)] = cells
+            at += len(cells)
+        return self.rows(m, columns)
+
+    def joined(self, given: Table) -> Table:
+        """The table with the words of further rows known to it, so that rows can be built that hold them."""
+        if given.p != self.p:
+            raise ValueError(f"X has {given.p} columns, the model {self.p}")
+        words = [j for j in range(self.p) if not self.numeric[j]]
+        if self.frame is None or not any(set(given.cells(j)) - set(self.cells(j)) for j in words):
+            return self
+        import narwhals as nw
+
+        names = [self.frame.columns[j] for j in words]
+        both = copy(self)
+        longer = nw.maybe_reset_index(
+            nw.concat([self.frame.select(names), given.frame.select(names)], how="vertical")
+        )
+        blank = nw.maybe_reset_index(self.frame[[0] * longer.shape[0]])
+        both.frame = blank.with_columns(*(longer[name].alias(name) for name in names))
+        both.columns = [
+            a if number else np.concatenate([a.astype(object), b.astype(object)])
+            for a, b, number in zip(self.columns, given.columns, self.numeric)
+        ]
+        return both
+
+    def cells_of(self, given: Table) -> list[tuple[int, Sequence[Any]]]:
+        """All cells of further rows, [(j, cells)], for :meth:`moved`."""
+        columns = enumerate(given.columns)
+        return [(j, column if self.numeric[j] else column.tolist()) for j, column in columns]
+
     def _native_cells(self, j: int, values: list[Any]) -> Any:
         """Cells of a column that is no number, taken from rows that hold them, so that its type stays."""
         import narwhals as nw
@@ -131,18 +179,34 @@ class Table:
         return self.rows(len(cells), {j: cells[:, j] for j in range(self.p)})
 
 
+def table_of(X: Any, names: Sequence[Any] | None = None) -> Table:
+    """X as columns; True and False of a frame are words, so that an encoder meets them as it did in training."""
+    table = Table(X, names)
+    for j, column in enumerate(table.columns):
+        if column.dtype.kind == "b" and table.frame is not None:
+            table.numeric[j] = False
+            counts = np.bincount(column.astype(int), minlength=2)
+            table.base[j] = bool(counts[1] > counts[0])
+    return table
+
+
 def _is_number(column: np.ndarray) -> bool:
     if column.dtype.kind in "biuf":
         return True
+    if column.dtype.kind != "O" or any(isinstance(v, str) for v in column.tolist()):
+        return False  # digits kept as words are words, such as "01234" of an address
     try:
         np.asarray(column, dtype=float)
     except (TypeError, ValueError):
         return False
-    return column.dtype.kind == "O"
+    return True
 
 
 def _usual(column: np.ndarray, number: bool) -> Any:
-    """The median of numbers (of whole ones a value that occurs), else the most frequent cell, the first of a tie."""
+    """The median of numbers and dates, else the most frequent cell, the first of a tie.
+
+    The median of dates and of whole numbers is one that occurs, the lower of two.
+    """
     if number:
         known = np.asarray(column, dtype=float)
         known = known[~np.isnan(known)]
@@ -150,6 +214,9 @@ def _usual(column: np.ndarray, number: bool) -> Any:
             return np.nan
         whole = bool(np.all(known == np.round(known)))
         return float(np.quantile(known, 0.5, method="lower") if whole else np.median(known))
+    if column.dtype.kind == "M" and not np.isnat(column).all():
+        days = np.sort(column[~np.isnat(column)])
+        return days[[(len(days) - 1) // 2]].tolist()[0]
     values = [v for v in column.tolist() if v is not None and v == v]
     counts: dict[Any, int] = {}
     for v in values:

@@ -45,6 +45,8 @@ def report_html(
     title: str | None = None,
     source: Any = None,
     command: str | None = None,
+    fitted: bool = True,
+    known: float | None = None,
 ) -> str:
     """The report of a fitted classifier as one page of HTML ([726], [6867] 3.2; row O5).
 
@@ -58,6 +60,8 @@ def report_html(
     title : heading; else the model and the source
     source : where the table came from (a path is fingerprinted)
     command : what was typed, for the last section
+    fitted : whether X, y are what the model was fitted to; False where those are not at hand, and X, y are other rows
+    known : of other rows the share that stands in the training table too; None if nobody knows
 
     Returns
     -------
@@ -77,7 +81,7 @@ def report_html(
     if comparison is not None:  # as it was read there: words of an array have become a frame
         X, X_test = read_X(X), None if X_test is None else read_X(X_test)
     classes = classes_of(model)
-    found = judged(model, X, y, X_test, y_test, comparison, name)
+    found = judged(model, X, y, X_test, y_test, comparison, name, 1.0 if fitted else known)
     own = _scores(comparison, name, found, X_test is not None)
     try:
         as_sum, why = Sum.of(model, X), ""
@@ -90,7 +94,7 @@ def report_html(
         _verdict(model),
         _pictures(model, X, y, found, classes, words, as_sum),
         _ranking(comparison),
-        _coefficients(model, X, y, words),
+        _coefficients(model, X, y, words, fitted),
         section("mistakes", "The worst mistakes", mistakes_part.mistakes(model, found, classes, as_sum, why)),
         _whatif(as_sum, why),
         section("reproduce", "How to get the same again", reproduce(model, X, y, source, command)),
@@ -158,11 +162,9 @@ def _header(
     right = tables.score_text("accuracy", own["accuracy"].mean)
     lead = (
         f"{words[:1].upper()}{words[1:]} tells {told} apart from {_many(p, 'column')} of {n:,} rows. It is right "
-        f"in {right} of rows it had not seen; always saying the most frequent class would be right in "
+        f"in {right} of {found.whose}; always saying the most frequent class would be right in "
         f"{100 * often:.1f} %."
     )
-    if not found.fresh:
-        lead = lead.replace("of rows it had not seen", "of the rows it was fitted to")
     if comparison is not None and name is not None:
         same = [comparison.titles.get(m, m) for m in comparison.equals if m != name]
         if name == comparison.best and same:
@@ -257,11 +259,10 @@ def _pictures(
         f"<details><summary>Not drawn: {len(missing)}</summary><ul>{left}</ul></details>" if missing else ""
     )
     fold = f"<details><summary>Confusion as a table</summary>{tables.confusion(found, classes)}</details>"
-    said = paragraph(
-        f"Calibration, confusion and ROC are of {found.words}. The calibration error above is that of the answers "
-        "given, over ten equal bins; the picture's is of one class, over bins of as many rows each.",
-        "quiet",
-    )
+    said = f"Calibration, confusion and ROC are of {found.words}."
+    if found.repeats > 1:
+        said += f" It was made {found.repeats} times: these are of the first, the scores above are means over all."
+    said = paragraph(said, "quiet")
     return section("pictures", "Pictures", f'<div class="pictures">{"".join(made)}</div>', said, fold, note)
 
 
@@ -271,7 +272,7 @@ def _ranking(comparison: Any) -> str:
     return section("ranking", "All models, ranked", tables.ranking(comparison))
 
 
-def _coefficients(model: Any, X: Any, y: Any, words: str) -> str:
+def _coefficients(model: Any, X: Any, y: Any, words: str, fitted: bool) -> str:
     read = tables.read(model, LEVEL)
     if read is None:
         return section("coefficients", "Coefficients", paragraph(f"{name_of(model)} has no coefficients."))
@@ -283,7 +284,12 @@ def _coefficients(model: Any, X: Any, y: Any, words: str) -> str:
             "quiet",
         )
     if panels[0].ends is None:
-        panels, note = with_ends(model, X, y, panels, LEVEL)
+        if fitted:
+            panels, note = with_ends(model, X, y, panels, LEVEL)
+        else:
+            note = (
+                "No intervals: a penalised fit has no standard errors, and its training rows are not at hand."
+            )
         said += paragraph(note, "quiet")
     drawn = pictures.coefficients(names, panels, LEVEL, "", words)
     picture = (

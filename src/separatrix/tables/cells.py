@@ -121,7 +121,8 @@ class Reading:
             word = word.replace(".", "").replace(",", ".")
         elif self.style == "groups" and GROUPS.fullmatch(word):
             word = word.replace(",", "")
-        return float(word) if NUMBER.fullmatch(word) else np.nan
+        value = float(word) if NUMBER.fullmatch(word) else np.nan
+        return value if np.isfinite(value) else np.nan
 
 
 def read_column(
@@ -191,8 +192,9 @@ def _meaning(
                 row = int(np.flatnonzero(codes == distinct.index(bad[0]))[0]) + 1
                 count = sum(said[w] for w in bad)
                 more.append(
-                    f"column {name!r}: {count} cell{'s' * (count > 1)} that spell no number (first: {bad[0][:40]!r} "
-                    f"in row {row}) read as missing; kinds={{{name!r}: 'nominal'}} keeps them as words"
+                    f"column {name!r}: {_cells(count, 'that spell no number', 'that spells no number')} "
+                    f"(first: {bad[0][:40]!r} in row {row}) read as missing; kinds={{{name!r}: 'nominal'}} keeps "
+                    "them as words"
                 )
             return Reading(name, "number", trial.style, trial.sign, empty=every, lenient=bool(bad)), [
                 *notes,
@@ -261,7 +263,8 @@ def _date_format(
         notes = []
         if wrong:
             notes.append(
-                f"column {name!r}: {count} cells that are no dates (first: {wrong[0][:40]!r}) read as missing"
+                f"column {name!r}: {_cells(count, 'that are no dates', 'that is no date')} "
+                f"(first: {wrong[0][:40]!r}) read as missing"
             )
         if len(formats) > 1 and not bad[0] and not bad[1]:
             notes.append(
@@ -273,6 +276,10 @@ def _date_format(
             f"column {name!r} was said to be a date, and {cells[0][:40]!r} is none; write dates as 2024-01-31"
         )
     return None, []
+
+
+def _cells(count: int, many: str, one: str) -> str:
+    return f"{count:,} cells {many}" if count > 1 else f"1 cell {one}"
 
 
 def _dates(words: list[str], format: str) -> np.ndarray:

@@ -8,6 +8,7 @@ pieces of at most ``rows`` rows, all columns. Cost: one pass over the bytes; Arr
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
 from collections.abc import Iterator
@@ -117,7 +118,7 @@ def _by_format(
             raise opened.refuse(f"the parquet data are damaged ({error}); get the file again") from None
     else:
         width = len(schema.names) if schema.format == "svmlight" else None
-        raw = load(source, None, None, Options({}, delimiter=delimiter, width=width))
+        raw = load(source, None, Options({}, delimiter=delimiter, width=width))
         for at in range(0, len(raw.frame), rows):
             part = raw.frame.iloc[at : at + rows]
             yield {str(n): part[n].reset_index(drop=True) for n in part.columns}, len(part)
@@ -143,10 +144,13 @@ def _delimited_pieces(
         source, whole if not marked.startswith(("utf-16", "utf-32")) else head[: len(head) // 4 * 4]
     )
     encoding = marked or ("cp1252" if any("Windows-1252" in note for note in said) else "utf-8")
-    numbered = all(re.fullmatch(r"c\d+", name) for name in schema.names)  # trained with header=False
-    dialect, _ = find_dialect(source, text, False if numbered else None, delimiter)
+    # names of training are known, so that no first line need be doubted; a file of label and text may have none
+    dialect, _ = find_dialect(source, text, None if schema.names == ["text"] else True, delimiter)
+    numbered = all(re.fullmatch(r"c\d+", name) for name in schema.names)  # as header=False names them
+    if numbered and not set(schema.names) <= set(dialect.names):
+        dialect, _ = find_dialect(source, text, False, delimiter)
     stream = source.stream()
-    recoded: Any = stream if encoding == "utf-8" else _Recoded(stream, encoding)
+    recoded = _Bytes(stream if encoding == "utf-8" else _Recoded(stream, encoding))
     held: list[Any] = []
     count = 0
     try:
@@ -160,7 +164,13 @@ def _delimited_pieces(
         if count:
             table = pa.Table.from_batches(held)
             yield {n: table.column(n) for n in dialect.names}, count
-    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        if dialect.quotes and recoded.count % 2:
+            raise source.refuse("a quotation mark is never closed; close it, or double it inside a cell")
+    except UnicodeDecodeError:
+        raise source.refuse(
+            "some letters are UTF-8 and others are not; save the whole file as UTF-8"
+        ) from None
+    except pa.ArrowInvalid as error:
         if "Empty CSV" in str(error):
             return
         raise source.refuse(_misfit(str(error).splitlines()[0], dialect)) from None
@@ -183,6 +193,35 @@ def _misfit(said: str, dialect: Dialect) -> str:
         f"row {row:,}{below} has {held} cell{'s' * (held != 1)} where the names have {wanted} "
         f"({found[4][:60]!r}); mend it, or quote its delimiters"
     )
+
+
+class _Bytes(io.RawIOBase):
+    """UTF-8 as it is, its quotation marks counted; Windows-1252 where the first bytes beyond ASCII are no UTF-8."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream, self.count = stream, 0
+        self.decoder: codecs.IncrementalDecoder = codecs.getincrementaldecoder("utf-8")()
+        self.settled = False
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        data: bytes = self.stream.read(size)
+        self.count += data.count(b'"')
+        begun = self.decoder.getstate()[0]
+        if data and data.isascii() and not begun:
+            return data
+        try:
+            text = self.decoder.decode(data, final=not data)
+        except UnicodeDecodeError:
+            if self.settled:
+                raise
+            self.decoder = codecs.getincrementaldecoder("cp1252")("replace")
+            text = self.decoder.decode(begun + data)
+        self.settled = self.settled or not text.isascii()
+        made = text.encode("utf-8")
+        return made if made or not data else self.read(size)
 
 
 class _Recoded(io.RawIOBase):

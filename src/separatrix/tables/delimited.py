@@ -207,6 +207,7 @@ def parse(source: Source, dialect: Dialect, stream: Any, block: int | None = Non
             delimiter=dialect.delimiter,
             quote_char='"' if dialect.quotes else False,
             newlines_in_values=dialect.quotes,
+            invalid_row_handler=lambda row: "error" if row.text.strip() else "skip",
         ),
         convert_options=arrow.ConvertOptions(
             column_types={name: pa.string() for name in names},

@@ -12,6 +12,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,10 @@ def read_json_lines(source: Source, text: str) -> tuple[Columns, list[str]]:
         records: Iterable[tuple[str, Any]] = _array(source, text)
         notes.append("one JSON array of records")
     else:
+        if re.match(r"\s*\{\s*\n", text) and _whole(text):
+            raise source.refuse(
+                "one JSON object over several lines; write one object a line, or an array of them"
+            )
         records = json_records(source, io.StringIO(text))
     return columns_of_records(source, records), notes
 
@@ -51,6 +56,13 @@ def json_records(source: Source, lines: Iterable[str]) -> Iterator[tuple[str, An
     for number, line in enumerate(lines, 1):
         if line.strip():
             yield f"line {number}", _parsed(source, line, f"line {number}")
+
+
+def _whole(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _array(source: Source, text: str) -> Iterator[tuple[str, Any]]:
@@ -65,6 +77,9 @@ def _parsed(source: Source, text: str, place: str) -> Any:
         raise source.refuse(
             f"{place} is nested too deeply; a cell is a number, a word, true, false or null"
         ) from None
+    except json.JSONDecodeError as error:
+        why = f"{error.msg[:1].lower()}{error.msg[1:]}, at character {error.pos + 1}"
+        raise source.refuse(f"{place} is no JSON ({why}); mend or remove it") from None
     except ValueError as error:
         raise source.refuse(f"{place} is no JSON ({error}); mend or remove it") from None
 
@@ -78,9 +93,11 @@ def columns_of_records(source: Source, records: Iterable[tuple[str, Any]]) -> Co
             raise source.refuse(f'{place} is no object; write {{"name": value, …}}')
         for name, value in record.items():
             if isinstance(value, (dict, list)):
+                held = f"{place}: {name!r} holds {'an object' if isinstance(value, dict) else 'a list'}"
+                if isinstance(value, list) and value and isinstance(value[0], dict):
+                    raise source.refuse(f"{held} of objects; if these are the rows, write one of them a line")
                 raise source.refuse(
-                    f"{place}: {name!r} holds {'an object' if isinstance(value, dict) else 'a list'}; "
-                    "a cell is a number, a word, true, false or null"
+                    f"{held}; a cell is a number, a word, true, false or null: leave it out, or cut it into cells"
                 )
             column = cells.setdefault(name, [])
             if len(column) < n:
@@ -101,9 +118,12 @@ def _typed(source: Source, name: str, cells: list[Any]) -> Any:
         try:
             values = np.array([np.nan if v is None else float(v) for v in cells])
         except OverflowError:
-            values = np.array([np.inf])
+            values = np.array([np.inf if isinstance(v, int) and abs(v) >= 1 << 1024 else 0.0 for v in cells])
         if np.isinf(values).any():
-            raise source.refuse(f"column {name!r} holds a number that is infinite or beyond 1.8e308; mend it")
+            row = int(np.flatnonzero(np.isinf(values))[0]) + 1
+            raise source.refuse(
+                f"column {name!r} holds a number in row {row} that is infinite or beyond 1.8e308; mend it"
+            )
         whole = types == {int} and None not in cells and np.all(np.abs(values) < 2**53)
         return pd.Series(values.astype(np.int64) if whole else values, name=name)
     if types == {bool} and None not in cells:
@@ -149,7 +169,9 @@ def read_arff(source: Source, text: str) -> tuple[Columns, list[str]]:
             )
     if not names or not inside:
         what = "@data" if names else "@attribute"
-        raise source.refuse(f"no {what} line, so this is no ARFF file; give it one, or name the format")
+        raise source.refuse(
+            f"no {what} line, so this is no whole ARFF file; get it again, or give it the name of the format it has"
+        )
     if len(set(names)) < len(names):
         twice = next(n for n in names if names.count(n) > 1)
         raise source.refuse(f"more than one attribute is called {twice!r}; give every one a name of its own")
@@ -191,9 +213,8 @@ def _arff_row(source: Source, line: str, number: int, width: int, types: list[An
         if len(cells) == width + 1 and cells[-1] == "":
             cells.pop()
         if len(cells) != width:
-            raise source.refuse(
-                f"line {number} has {len(cells)} cells for {width} attributes ({line[:60]!r}); mend it"
-            )
+            has = f"{len(cells)} cell{'s' * (len(cells) != 1)}"
+            raise source.refuse(f"line {number} has {has} for {width} attributes ({line[:60]!r}); mend it")
         return cells
     row: list[str | None] = ["0" if not isinstance(t, list) else (t[0] if t else None) for t in types]
     for part in line.strip("{} ").split(","):
@@ -274,8 +295,15 @@ def read_svmlight(source: Source, content: bytes, width: int | None) -> tuple[An
     try:
         X, y = load_svmlight_file(io.BytesIO(text.encode()), dtype=np.float64)
     except (ValueError, OverflowError) as error:
+        for number, line in enumerate(text.split("\n"), 1):
+            held = [int(index) for index in re.findall(r"\s(\d+):", line.split("#")[0])]
+            fall = next((pair for pair in pairwise(held) if pair[0] >= pair[1]), None)
+            if fall:
+                raise source.refuse(
+                    f"line {number}: index {fall[1]} comes after {fall[0]}; write the indices rising"
+                ) from None
         raise source.refuse(
-            f"no svmlight file ({error}); write 'label index:value …', indices rising"
+            f"no svmlight file ({str(error).rstrip('.')}); write 'label index:value …', indices rising"
         ) from None
     if not X.shape[0]:
         raise source.refuse("no line holds a row; write 'label index:value …'")
@@ -409,7 +437,9 @@ def read_folder(folder: Path) -> tuple[dict[str, list[str]], list[str] | None, l
     if folders:
         found = [(f.name, p) for f in folders for p in _files(f)]
         if loose:
-            notes.append(f"{len(loose)} files beside the folders were left out (first: {loose[0].name!r})")
+            one = len(loose) == 1
+            what = "1 file beside the folders was" if one else f"{len(loose):,} files beside the folders were"
+            notes.append(f"{what} left out ({'' if one else 'first: '}{loose[0].name!r})")
     tables = [
         p.name
         for p in loose
@@ -431,7 +461,7 @@ def read_folder(folder: Path) -> tuple[dict[str, list[str]], list[str] | None, l
             total += len(content)
             text = decoded(source, content)[0]
         except TableError as error:
-            skipped.append(str(error))
+            skipped.append(str(error).split(";")[0])
             continue
         if total > LIMIT:
             raise blank.refuse(f"more than {LIMIT >> 30} GB of documents; read a part")
@@ -439,9 +469,15 @@ def read_folder(folder: Path) -> tuple[dict[str, list[str]], list[str] | None, l
         cells["text"].append(text)
         labels.append(label)
     if not labels:
-        raise blank.refuse(f"no document could be read (first: {skipped[0]})")
+        raise blank.refuse(f"no document could be read ({skipped[0]}); give files of text")
     if skipped:
-        notes.append(f"{len(skipped)} files could not be read and were left out (first: {skipped[0]})")
+        one = len(skipped) == 1
+        what = (
+            "1 file could not be read and was"
+            if one
+            else f"{len(skipped):,} files could not be read and were"
+        )
+        notes.append(f"{what} left out ({'' if one else 'first: '}{skipped[0]})")
     return cells, labels if labelled else None, notes
 
 

@@ -50,8 +50,8 @@ def infer_kinds(frame: pd.DataFrame, kinds: Mapping[str, str] | None = None) -> 
     """
     given = check_kinds(kinds, [str(c) for c in frame.columns])
     return {
-        str(name): given[str(name)] if str(name) in given else kind_of(frame.iloc[:, j], str(name))[0]
-        for j, name in enumerate(frame.columns)
+        str(name): given[str(name)] if str(name) in given else kind_of(column, str(name))[0]
+        for name, column in frame.items()
     }
 
 
@@ -62,7 +62,7 @@ def check_kinds(kinds: Mapping[str, str] | None, names: list[str]) -> dict[str, 
             raise TableError(f"kinds[{name!r}] is {kind!r}; a kind is one of {', '.join(KINDS)}")
         if name not in names:
             raise TableError(
-                f"kinds names the column {name!r}, which the table lacks; it has {_listed(names)}"
+                f"kinds names the column {name!r}, which the table lacks; it has {listed(names)}"
             )
     return dict(kinds or {})
 
@@ -78,7 +78,10 @@ def kind_of(column: pd.Series, name: str = "") -> tuple[str, str]:
 
     dtype = column.dtype
     if isinstance(dtype, pd.SparseDtype):
-        return "continuous", "numbers, most of them 0"
+        if dtype.fill_value == 0:
+            return "continuous", "numbers, most of them 0"
+        column = pd.Series(column.array.to_dense(), name=name)
+        dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         used = column.nunique()
         return (
@@ -143,8 +146,9 @@ def kind_notes(
 ) -> list[str]:
     """Sentences on the columns that are left out, and on words of very many levels."""
     notes, alike = [], []
-    for j, name in enumerate(map(str, frame.columns)):
-        column, said = frame.iloc[:, j], name in (given or {})
+    for key, column in frame.items():
+        name = str(key)
+        said = name in (given or {})
         if kinds[name] == "identifier":
             why = "as you said" if said else kind_of(column, name)[1]
             notes.append(f"column {name!r} is left out: an identifier ({why})")
@@ -153,11 +157,15 @@ def kind_notes(
         elif kinds[name] == "nominal" and (levels := column.nunique()) > 1000:
             notes.append(f"column {name!r} has {levels:,} levels; those seen rarely are pooled")
     if alike:
-        notes.append(f"left out, as every cell is the same: {_listed(alike)}")
+        notes.append(f"left out, as every cell is the same: {listed(alike)}")
     return notes
 
 
-def _listed(names: list[Any], most: int = 8) -> str:
-    return ", ".join(map(repr, names[:most])) + (
-        f" and {len(names) - most} more" if len(names) > most else ""
-    )
+def listed(names: list[Any], most: int = 8) -> str:
+    """'a', 'b' and 3 more: the first names in quotation marks, the beginning of very long ones.
+
+    >>> listed(["a", "b", "c"], 2)
+    "'a', 'b' and 1 more"
+    """
+    shown = ", ".join(repr(n if len(str(n)) <= 60 else f"{str(n)[:59]}…") for n in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from separatrix.tables.cells import Reading, read_column
+from separatrix.tables.cells import DATES, NUMBER, Reading, read_column
 from separatrix.tables.delimited import Dialect, find_dialect, is_table, read_delimited
 from separatrix.tables.formats import (
     Columns,
@@ -32,6 +32,7 @@ Rainy,Cold,High,Strong,Warm,Change,No
 Sunny,Warm,High,Strong,Cool,Change,Yes
 """
 BUNDLED = ("iris", "wine", "breast-cancer", "digits", "enjoy-sport")
+DIGITS = re.compile(r"\W*\d")  # how numbers, dates and sums of money begin
 FORMATS = ("csv", "tsv", "parquet", "arrow", "jsonl", "arff", "svmlight", "text", "document")
 
 
@@ -56,15 +57,14 @@ class Raw:
     target: str | None = None
 
 
-def load(source: Any, target: str | None, format: str | None, options: Options) -> Raw:
+def load(source: Any, format: str | None, options: Options) -> Raw:
     import pandas as pd
 
-    if not isinstance(source, (str, Path)):
+    if not isinstance(source, (str, Path)) or not str(source).strip():
         if hasattr(source, "columns") and hasattr(source, "shape"):
             return _of_frame(source)
-        raise TableError(
-            f"a table is a path, a bundled name or a DataFrame, got {type(source).__name__}; give one of them"
-        )
+        got = repr(source) if isinstance(source, str) else type(source).__name__
+        raise TableError(f"a table is a path, a bundled name or a DataFrame, got {got}; give one of them")
     path = Path(source).expanduser()
     try:
         exists = path.exists() or path.is_symlink()
@@ -121,11 +121,36 @@ def _of_file(source: Source, options: Options) -> Raw:
     if source.format == "text" and options.delimiter is None and not is_table(text):
         return _document(source, text, [*notes, "no table in it: read as one document"])
     dialect, more = find_dialect(source, text, options.header, options.delimiter)
+    if options.header is None and dialect.header:
+        _refuse_title(source, text, dialect)
     table, also = read_delimited(source, text, dialect)
     columns = {name: table.column(name) for name in dialect.names}
     raw = _understood(source, columns, options, [*notes, *more, *also], dialect)
     labelled = source.format == "text" and dialect.names == ("label", "text")
     return replace(raw, target="label") if labelled else raw
+
+
+def _refuse_title(source: Source, text: str, dialect: Dialect) -> None:
+    """Refuse a title in place of names: most of its cells are empty, and words fill a line below, numbers after."""
+    lines = re.split(r"\r\n|\r|\n", text[:20_000])[:-1][:40]
+    rows = [(number, cells) for number, line in enumerate(lines, 1) if (cells := _cut(dialect, line))]
+    (first, title), *rows = [row for row in rows if row[0] > dialect.skip] or [(0, [])]
+    full = [(number, cells) for number, cells in rows[:10] if len(cells) > 1 and all(cells)]
+    if not full:
+        return
+    number, names = full[0]
+    below = [cells for at, cells in rows if at > number and len(cells) == len(names)]
+    alone = len(title) == 1 or 2 * sum(map(bool, title)) < len(names)
+    words = len(set(names)) == len(names) and not any(map(DIGITS.match, names))
+    if alone and words and any(DIGITS.match(cell) for cells in below for cell in cells):
+        raise source.refuse(
+            f"line {first} ({lines[first - 1][:60]!r}) is no line of names, which seem to stand in line {number} "
+            f"({lines[number - 1][:60]!r}); take out the lines above them, or say header=True"
+        )
+
+
+def _cut(dialect: Dialect, line: str) -> list[str]:
+    return [cell.strip() for cell in next(dialect.cut([line], strict=False), [])]
 
 
 def _kind_of_text(text: str) -> str:
@@ -167,7 +192,7 @@ def _understood(
         made[name], readings[name], said = read_column(
             name, cells, kind=kind, delimiter=mark, missing=options.missing
         )
-        notes = notes + said
+        notes = notes + (said or _nearly(name, cells, readings[name], kind))
     if not made:
         raise source.refuse("no column in it; give a table with a line of names and rows")
     frame = pd.DataFrame(made)
@@ -183,15 +208,40 @@ def _is_prose(words: Any) -> bool:
     return bool(len(words)) and (pc.mean(pc.utf8_length(words)).as_py() or 0) > 60
 
 
+def _nearly(name: str, words: Any, reading: Reading, kind: str | None) -> list[str]:
+    """A sentence on words half of which, at least, are numbers, or all of which are dates in several spellings."""
+    import pyarrow.compute as pc
+
+    if kind is not None or reading.storage != "words":
+        return []
+    held = pc.unique(pc.utf8_trim_whitespace(words)).drop_null()[:1000].to_pylist()
+    held = [word for word in held if word not in reading.empty]
+    odd = [word for word in held if not NUMBER.fullmatch(word)]
+    if odd and 2 * len(odd) <= len(held):
+        return [
+            f"column {name!r}: read as words, as {odd[0][:40]!r} is no number while most of its different cells are; "
+            f"kinds={{{name!r}: 'continuous'}} reads such cells as missing"
+        ]
+    shapes = [next((i for i, (shape, _) in enumerate(DATES) if shape.fullmatch(word)), -1) for word in held]
+    other = next((word for word, shape in zip(held, shapes) if shape != shapes[0]), None)
+    if other is None or -1 in shapes:
+        return []
+    return [
+        f"column {name!r}: read as words, as its dates are spelled in several ways ({held[0]!r}, {other!r}); "
+        "write them all as 2024-01-31"
+    ]
+
+
 def _missing_note(frame: pd.DataFrame) -> list[str]:
-    counts = {str(name): int(frame.iloc[:, j].isna().sum()) for j, name in enumerate(frame.columns)}
+    counts = {str(name): int(column.isna().sum()) for name, column in frame.items()}
     held = {name: count for name, count in counts.items() if count}
     if not held:
         return []
     most = sorted(held, key=lambda name: -held[name])
     listed = ", ".join(f"{name!r} {held[name]:,}" for name in most[:4])
+    count = sum(held.values())
     return [
-        f"{sum(held.values()):,} missing cells in {len(held)} column{'s' * (len(held) > 1)} "
+        f"{count:,} missing cell{'s' * (count > 1)} in {len(held)} column{'s' * (len(held) > 1)} "
         f"({listed}{', …' if len(held) > 4 else ''})"
     ]
 

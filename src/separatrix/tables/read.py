@@ -12,13 +12,13 @@ memory see chunks.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from separatrix.tables.chunks import read_chunks
-from separatrix.tables.kinds import check_kinds, infer_kinds, kind_notes
+from separatrix.tables.kinds import check_kinds, infer_kinds, kind_notes, listed
 from separatrix.tables.load import BUNDLED, FORMATS, Options, Raw, load, needs_frames
 from separatrix.tables.sources import TableError
 from separatrix.tables.table import Schema, Table
@@ -26,13 +26,16 @@ from separatrix.tables.table import Schema, Table
 if TYPE_CHECKING:
     import pandas as pd
 
+MANY_NUMBERS = 1000  # whole numbers beyond which a target's are quantities
+ROWS_EACH = 20  # and of more than 100, where each has fewer rows than this
+
 __all__ = ["BUNDLED", "Schema", "Table", "TableError", "read", "read_chunks"]
 
 
 def read(
     source: Any,
     *,
-    target: str | None = None,
+    target: str | Callable[[list[str]], str] | None = None,
     kinds: Mapping[str, str] | None = None,
     header: bool | None = None,
     delimiter: str | None = None,
@@ -47,7 +50,8 @@ def read(
     ----------
     source : a path; one of the names iris, wine, breast-cancer, digits, enjoy-sport (a file of that name comes
         first); or a DataFrame
-    target : the column to predict; its rows without a label are left out, and said
+    target : the column to predict, or a function that picks it from the names where the source itself names none;
+        its rows without a label are left out, and said
     kinds : {column: "continuous" | "discrete" | "nominal" | "date" | "text" | "identifier" | "constant"} where the
         rules of kinds.py should not decide
     header : whether the first line holds names; by default it does, and a first line that looks like data is refused
@@ -75,8 +79,10 @@ def read(
     options = Options(
         dict(kinds or {}), header, delimiter, None if missing is None else tuple(missing), width
     )
-    made = load(source, target, format, options)
-    return _finished(made, target or made.target, kinds, classes)
+    made = load(source, format, options)
+    if callable(target):
+        target = made.target or target([str(c) for c in made.frame.columns])
+    return _finished(made, made.target if target is None else target, kinds, classes)
 
 
 def _finished(raw: Raw, target: str | None, kinds: Mapping[str, str] | None, classes: bool) -> Table:
@@ -87,27 +93,35 @@ def _finished(raw: Raw, target: str | None, kinds: Mapping[str, str] | None, cla
     if target is not None:
         if target not in names:
             close = [n for n in names if n.lower().strip() == str(target).lower().strip()]
-            hint = (
-                f"did you mean {close[0]!r}?"
-                if close
-                else f"the columns are {', '.join(map(repr, names[:12]))}"
-            )
+            hint = f"did you mean {close[0]!r}?" if close else f"the columns are {listed(names, 12)}"
             raise TableError(f"{raw.name}: no column is called {target!r}; {hint}")
         if kinds and target in kinds:
             raise TableError(f"kinds names {target!r}, which is the target; leave it out of kinds")
         column = frame[target]
         frame = frame.drop(columns=target)
         if not frame.shape[1]:
-            raise TableError(f"{raw.name}: {target!r} is the only column; give columns to predict it from")
+            mark = "say by delimiter= what stands between cells"
+            if raw.format == "document":
+                raise TableError(
+                    f"{raw.name}: no table was found in it, so that it was read as one text; {mark}, "
+                    "or give a folder of texts with one folder a class"
+                )
+            more = f", or {mark}" if raw.format in ("csv", "tsv", "text") else ""
+            raise TableError(
+                f"{raw.name}: {listed([target])} is the only column; give columns to predict it from{more}"
+            )
         known = column.notna().to_numpy()
         if not known.all():
             if not known.any():
                 raise TableError(
                     f"{raw.name}: every cell of the target {target!r} is missing; name another column"
                 )
-            notes.append(f"{int((~known).sum()):,} rows without a label in {target!r} were left out")
+            empty = int((~known).sum())
+            what = "rows without a label" if empty > 1 else "row without a label"
+            notes.append(f"{empty:,} {what} in {target!r} {'were' if empty > 1 else 'was'} left out")
             frame, column, rows = frame[known].reset_index(drop=True), column[known], rows[known]
-        labels = _labels(raw.name, target, column, classes)
+        labels = _labels(raw, target, column, classes)
+        notes += _spelled_alike(labels) if classes else []
     check_kinds(kinds, [str(c) for c in frame.columns])
     if raw.format == "folder":  # a document is text, however short
         kinds = {"file": "identifier", "text": "text", **(kinds or {})}
@@ -130,9 +144,10 @@ def _finished(raw: Raw, target: str | None, kinds: Mapping[str, str] | None, cla
     return Table(frame, target, labels, rows, raw.name, schema, tuple(notes))
 
 
-def _labels(source: str, target: str, column: pd.Series, classes: bool) -> np.ndarray:
+def _labels(raw: Raw, target: str, column: pd.Series, classes: bool) -> np.ndarray:
     import pandas as pd
 
+    source = raw.name
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         raise TableError(
             f"{source}: the target {target!r} holds dates, which are no classes; name another column"
@@ -150,10 +165,16 @@ def _labels(source: str, target: str, column: pd.Series, classes: bool) -> np.nd
     if not classes:
         return labels
     values = np.unique(labels)
+    if len(values) == 1 and raw.format == "folder":
+        left = ", as " * bool(raw.notes) + " and ".join(raw.notes)
+        raise TableError(
+            f"{source}: every document that was read is in the folder {str(values[0])!r}{left}; "
+            "give one folder a class, as with one class there is nothing to tell apart"
+        )
     if len(values) == 1:
         raise TableError(
-            f"{source}: the target {target!r} is {values[0]} in every row; "
-            "with one class there is nothing to tell apart"
+            f"{source}: the target {target!r} is {listed(values.tolist())} in every row; name another column, "
+            "as with one class there is nothing to tell apart"
         )
     fractions = labels.dtype.kind == "f" and len(values) > 20
     if fractions or (len(values) > 20 and len(values) > 0.5 * len(labels)):
@@ -161,4 +182,25 @@ def _labels(source: str, target: str, column: pd.Series, classes: bool) -> np.nd
             f"{source}: the target {target!r} has {len(values):,} different values in {len(labels):,} rows, "
             "so they are no classes; name another column, or cut it into a few classes"
         )
+    few = len(values) > 100 and len(values) * ROWS_EACH > len(labels)
+    if labels.dtype.kind in "iuf" and (few or len(values) > MANY_NUMBERS):
+        raise TableError(
+            f"{source}: the target {target!r} has {len(values):,} different numbers in {len(labels):,} rows, which "
+            "look like a quantity and no classes; name another column, cut it into a few classes, or, where the "
+            "numbers are names, spell them as words (c17)"
+        )
     return labels
+
+
+def _spelled_alike(labels: np.ndarray) -> list[str]:
+    """A sentence on classes that are one but for capitals and blanks."""
+    if labels.dtype.kind != "U":
+        return []
+    held: dict[str, list[str]] = {}
+    for value in np.unique(labels).tolist():
+        held.setdefault(" ".join(value.split()).casefold(), []).append(value)
+    return [
+        f"the classes {listed(alike)} differ only in capitals or blanks; if they are one, spell them alike"
+        for alike in held.values()
+        if len(alike) > 1
+    ][:3]

@@ -11,6 +11,7 @@ import codecs
 import gzip
 import io
 import os
+import re
 import stat
 import zlib
 from dataclasses import dataclass
@@ -41,7 +42,25 @@ FOREIGN = (
     (b"\x89HDF", "an HDF5 file", "save the table as Parquet or CSV"),
     (b"\x80\x04", "a Python pickle, which could run code", "save the table as Parquet or CSV"),
     (b"\x80\x05", "a Python pickle, which could run code", "save the table as Parquet or CSV"),
+    (b"\x89PNG", "a picture", "give the table it shows as CSV"),
+    (b"\xff\xd8\xff", "a picture", "give the table it shows as CSV"),
+    (b"GIF8", "a picture", "give the table it shows as CSV"),
+    (
+        b"version https://git-lfs.github.com/spec/",
+        "a pointer of git-lfs, not the data",
+        "fetch them by git lfs pull",
+    ),
 )
+# What a server or a program writes under a table's name; as a .txt it may be a document.
+PAGES = (
+    (
+        re.compile(rb"<(!doctype\s+)?html[\s>]", re.IGNORECASE),
+        "an HTML page",
+        "open it to see what it says, and",
+    ),
+    (re.compile(rb"<\?xml\s", re.IGNORECASE), "XML", "export the table as CSV, or"),
+)
+JSON = re.compile(rb'(\[\s*)?\{\s*"[^"\n]*"\s*:')
 MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -112,7 +131,8 @@ class _Unpacked(io.RawIOBase):
         try:
             data = self.inner.read(len(buffer))
         except (EOFError, zlib.error, OSError) as error:
-            why = "ends in the middle" if isinstance(error, EOFError) else f"is damaged ({error})"
+            what = str(error).removeprefix("Error -3 while decompressing data: ")
+            why = "end in the middle" if isinstance(error, EOFError) else f"are damaged ({what})"
             raise self.source.refuse(f"the gzip data {why}; get the file again", error) from None
         self.out += len(data)
         if self.out > SMALL and self.out > BOMB * self.packed:
@@ -134,11 +154,11 @@ def open_source(path: Path, format: str | None = None) -> Source:
     """The file at the path, its format by its first bytes and its name."""
     blank = Source(path, "", False)
     try:
-        mode = path.stat().st_mode
-        if not stat.S_ISREG(mode):
-            raise blank.refuse("neither a file nor a folder; give the path of a file")
-        with path.open("rb") as raw:
-            head = raw.read(4096)
+        plain = stat.S_ISREG(path.stat().st_mode)
+        head = b""
+        if plain:
+            with path.open("rb") as raw:
+                head = raw.read(4096)
     except FileNotFoundError:
         raise blank.refuse("no such file; check the path") from None
     except PermissionError:
@@ -147,6 +167,8 @@ def open_source(path: Path, format: str | None = None) -> Source:
         raise blank.refuse(
             f"cannot be read ({getattr(error, 'strerror', None) or error}); check the path"
         ) from None
+    if not plain:
+        raise blank.refuse("neither a file nor a folder; give the path of a file")
     if not head:
         raise blank.refuse("the file is empty; give a table with a line of names and rows")
     packed = head[:2] == b"\x1f\x8b"
@@ -162,13 +184,13 @@ def open_source(path: Path, format: str | None = None) -> Source:
         if not head:
             raise blank.refuse("the gzip data hold nothing; give a table with a line of names and rows")
     by_name = FORMATS.get(suffixes[-1], "") if suffixes else ""
-    found = format or _by_content(head, blank) or by_name
+    found = format or _by_content(head, blank, by_name) or by_name
     if by_name and found != by_name and not format:
         notes.append(f"named {suffixes[-1]}, but its content is {found}: read as {found}")
     return Source(path, found or "text", packed, tuple(notes))
 
 
-def _by_content(head: bytes, blank: Source) -> str:
+def _by_content(head: bytes, blank: Source, by_name: str) -> str:
     """The format that a file's first bytes prove; empty where they prove none."""
     for magic, what, way_out in FOREIGN:
         if head.startswith(magic):
@@ -179,7 +201,12 @@ def _by_content(head: bytes, blank: Source) -> str:
         return "arrow"
     if head[:2] == b"\x1f\x8b":
         raise blank.refuse("packed by gzip more than once; unpack it once")
-    return ""
+    begins = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    if by_name not in ("", "text", "document"):
+        for page, what, way_out in PAGES:
+            if page.match(begins):
+                raise blank.refuse(f"the file is {what}, not a table; {way_out} get the table again")
+    return "jsonl" if by_name in ("csv", "tsv") and JSON.match(begins) else ""
 
 
 def decoded(source: Source, content: bytes) -> tuple[str, list[str]]:
@@ -192,8 +219,8 @@ def decoded(source: Source, content: bytes) -> tuple[str, list[str]]:
         if (at := content.find(b"\0")) >= 0:
             line = content.count(b"\n", 0, at) + 1
             raise source.refuse(
-                f"line {line} holds a zero byte, so this is no text; "
-                "give a CSV, Parquet, JSON lines, ARFF or svmlight file"
+                f"line {line} holds a zero byte, as no text does; take it out, or give a CSV, Parquet, "
+                "JSON lines, ARFF or svmlight file"
             )
         encoding = "utf-8"
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -35,14 +36,16 @@ class Schema:
         return [r.name for r in self.readings]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists, dicts and words."""
-        readings = [{**asdict(r), "empty": list(r.empty)} for r in self.readings]
+        """Words and dicts of words; the readings in one word of JSON, as a model file takes long over many values."""
+        readings = json.dumps([asdict(r) for r in self.readings])
         return {"readings": readings, "kinds": dict(self.kinds), "target": self.target, "format": self.format}
 
     @classmethod
     def from_dict(cls, made: Mapping[str, Any]) -> Schema:
         """The schema that to_dict made."""
-        readings = tuple(Reading(**{**r, "empty": tuple(r["empty"])}) for r in made["readings"])
+        held = made["readings"]
+        held = json.loads(held) if isinstance(held, str) else held  # a list in earlier model files
+        readings = tuple(Reading(**{**r, "empty": tuple(r["empty"])}) for r in held)
         return cls(readings, dict(made["kinds"]), made["target"], made["format"])
 
 
@@ -82,7 +85,8 @@ class Table:
         line += f" ({', '.join(f'{count} {kind}' for kind, count in held if count)})"
         if self.labels is not None:
             values, counts = np.unique(self.labels, return_counts=True)
-            shown = ", ".join(f"{v} {c:,}" for v, c in list(zip(values.tolist(), counts.tolist()))[:6])
+            first = list(zip(values.tolist(), counts.tolist()))[:6]
+            shown = ", ".join(f"{' '.join(str(v).split())[:40]} {c:,}" for v, c in first)
             line += f", target {self.target!r} ({shown}{', …' if len(values) > 6 else ''})"
         return [line, *self.notes]
 

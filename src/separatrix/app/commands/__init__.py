@@ -137,10 +137,11 @@ def _compare(
 ) -> int:
     from separatrix.app.commands.compare import run
 
-    return run(
-        data, target, budget, models, metric, cost, test, out, kinds or [], header, _mark(delimiter), seed,
-        Say(quiet, as_json),
-    )  # fmt: skip
+    with Say(quiet, as_json).hearing() as say:
+        return run(
+            data, target, budget, models, metric, cost, test, out, kinds or [], header, _mark(delimiter), seed,
+            say,
+        )  # fmt: skip
 
 
 @app.command(
@@ -151,7 +152,9 @@ def _compare(
         "fit svc spam.csv --target class --set C=10 --set gamma=0.1 --out spam.sepx",
         "MODEL is logistic, bayesian-logistic, least-squares, lda, qda, naive-bayes, multinomial-nb, bernoulli-nb, "
         "perceptron, kernel-perceptron, linear-svc, svc, stump, decision-tree, adaboost, bagged-trees or "
-        "extra-trees. Nothing is tuned: what is not set by --set is the model's default.",
+        "extra-trees. What is not set by --set is the model's default; with --tune it is chosen by cross-validation, "
+        "as compare does (logistic, naive-bayes, multinomial-nb, linear-svc, svc, adaboost, bagged-trees, "
+        "extra-trees).",
     ),
 )
 def _fit(
@@ -162,6 +165,10 @@ def _fit(
         list[str] | None,
         typer.Option("--set", "-s", metavar="NAME=VALUE", help="A setting; may be repeated."),
     ] = None,
+    tune: Annotated[
+        bool,
+        typer.Option("--tune", help="Choose the settings that --set leaves open by cross-validation."),
+    ] = False,
     out: Annotated[
         str | None,
         typer.Option(
@@ -177,18 +184,20 @@ def _fit(
 ) -> int:
     from separatrix.app.commands.fit import run
 
-    return run(
-        model,
-        data,
-        target,
-        setting or [],
-        out,
-        kinds or [],
-        header,
-        _mark(delimiter),
-        seed,
-        Say(quiet, as_json),
-    )
+    with Say(quiet, as_json).hearing() as say:
+        return run(
+            model,
+            data,
+            target,
+            setting or [],
+            tune,
+            out,
+            kinds or [],
+            header,
+            _mark(delimiter),
+            seed,
+            say,
+        )
 
 
 @app.command(
@@ -223,7 +232,8 @@ def _predict(
 ) -> int:
     from separatrix.app.commands.predict import run
 
-    return run(model, data, proba, out, rows, _mark(delimiter), Say(quiet))
+    with Say(quiet).hearing() as say:
+        return run(model, data, proba, out, rows, _mark(delimiter), say)
 
 
 @app.command(
@@ -252,7 +262,8 @@ def _report(
 ) -> int:
     from separatrix.app.commands.report import run
 
-    return run(model, data, target, out, _mark(delimiter), seed, Say(quiet, as_json))
+    with Say(quiet, as_json).hearing() as say:
+        return run(model, data, target, out, _mark(delimiter), seed, say)
 
 
 @app.command(
@@ -287,7 +298,8 @@ def _explain(
 ) -> int:
     from separatrix.app.commands.explain import run
 
-    return run(model, data, row, label, against, top, _mark(delimiter), Say(quiet, as_json))
+    with Say(quiet, as_json).hearing() as say:
+        return run(model, data, row, label, against, top, _mark(delimiter), say)
 
 
 @app.command(
@@ -311,7 +323,8 @@ def _separability(
 ) -> int:
     from separatrix.app.commands.separability import run
 
-    return run(data, target, kinds or [], header, _mark(delimiter), Say(quiet, as_json))
+    with Say(quiet, as_json).hearing() as say:
+        return run(data, target, kinds or [], header, _mark(delimiter), say)
 
 
 @app.command(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import os
 import shlex
+import textwrap
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from separatrix.tables.chunks import read_chunks
 from separatrix.tables.table import Table
 
 SUMS = ("logistic", "naive_bayes", "multinomial_nb", "lda", "linear_svc")  # of which a row can be explained
+WIDEST = 110  # columns of notes
 PAUSE = 2.0  # seconds between two lines of progress, at least
 
 
@@ -72,16 +75,10 @@ def run(
         )
     kept = _keep(found, table, place, data)
     _answer(found, say)
-    _files(
-        found,
-        table,
-        place,
-        kept,
-        kept_apart,
-        _command(data, table, budget, models, metric, cost, test, seed),
-        seed,
-        say,
-    )
+    options = {"--models": models, "--metric": metric, "--cost": cost, "--test": test}
+    options |= {"--kinds": ",".join(kinds) or None, "--delimiter": "tab" if delimiter == "\t" else delimiter}
+    command = _command(data, table, budget, options, header, found.seed)
+    _files(found, table, place, kept, kept_apart, command, say)
     if found.interrupted:
         tell("interrupted: what was finished is written, the winner was not fitted to all rows")
         return INTERRUPTED
@@ -168,9 +165,17 @@ class _Watch:
             return
         self.say.note(f"alerts: {len(alerts)} to know before trusting a score", "bold")
         for alert in alerts[:12]:
-            self.say.alert(alert.severity, alert.sentence)
+            self.say.alert(alert.severity, self._wrapped(f"  {alert.severity}: ", alert.sentence))
         if len(alerts) > 12:
             self.say.note(f"  … and {len(alerts) - 12} more, in comparison.json")
+
+    def _wrapped(self, start: str, sentence: str) -> str:
+        """On a terminal the sentence is cut between words; elsewhere it stays one line."""
+        if not self.say.aside.is_terminal:
+            return sentence
+        width = max(min(self.say.aside.width, WIDEST), 60)
+        text = textwrap.fill(start + sentence, width, subsequent_indent="    ", break_on_hyphens=False)
+        return text[len(start) :]
 
     def _start(self) -> None:
         if self.say.live:
@@ -222,7 +227,7 @@ class _Watch:
 # ---- afterwards ----
 
 
-def as_data(found: Comparison, table: Table, seed: int) -> dict[str, Any]:
+def as_data(found: Comparison, table: Table) -> dict[str, Any]:
     """Everything the comparison found but the rows, as plain values."""
     real = {d.model: d.real for d in found.differences}
     metrics = [m for m in (*METRICS, "seconds") if m != "cost" or found.cost is not None]
@@ -257,12 +262,14 @@ def as_data(found: Comparison, table: Table, seed: int) -> dict[str, Any]:
         "verdict": found.verdict,
         "test": {m: scores(held) for m, held in found.tested.items()},
         "not_ranked": dict(found.cut),
+        "not_ranked_for": dict(found.reasons),
+        "remarks": list(found.remarks),
         "forecast_seconds": dict(found.forecast),
         "folds": len(found.used),
         "level": found.level,
         "seconds": found.seconds,
         "budget": found.budget,
-        "seed": seed,
+        "seed": found.seed,
         "interrupted": found.interrupted,
         "warnings": [
             {"kind": kind.__name__, "text": text, "times": times} for kind, text, times in found.warned
@@ -290,7 +297,7 @@ def _keep(found: Comparison, table: Table, place: Path, data: str) -> Path | str
 
 def _answer(found: Comparison, say: Say) -> None:
     say.result("")
-    say.result(str(found.table()))
+    say.result(found.text(min(say.out.width, WIDEST)))
     say.result("")
     encoder = getattr(found.best_model, "named_steps", {}).get("columns") if not found.interrupted else None
     if encoder is not None and hasattr(encoder, "describe"):
@@ -305,7 +312,6 @@ def _files(
     kept: Path | str,
     kept_apart: Any,
     command: str,
-    seed: int,
     say: Say,
 ) -> None:
     """The files of an answer, each whole or not there, and what to do with them."""
@@ -315,7 +321,7 @@ def _files(
     written = {"table": place / "table.csv"}
     if isinstance(kept, Path):
         written["model"] = kept
-    made = as_data(found, table, seed)
+    made = as_data(found, table)
     made["command"] = command
     write_text(place / "comparison.json", dumped(made) + "\n")
     written["comparison"] = place / "comparison.json"
@@ -354,14 +360,13 @@ def _command(
     data: str,
     table: Table,
     budget: float,
-    models: str | None,
-    metric: str | None,
-    cost: str | None,
-    test: str | None,
+    options: Mapping[str, str | None],
+    header: bool | None,
     seed: int,
 ) -> str:
     """What to type to get the same again."""
     words = ["separatrix", "compare", data, "--target", str(table.target), "--budget", f"{budget:g}"]
-    for name, value in (("--models", models), ("--metric", metric), ("--cost", cost), ("--test", test)):
+    for name, value in options.items():
         words += [name, value] if value is not None else []
+    words += [] if header is None else ["--header" if header else "--no-header"]
     return shlex.join([*words, "--seed", str(seed)])

@@ -3,8 +3,9 @@
     log P(k|x)/P(r|x) = s₀ + Σ_j f_j(x_j),     f_j(x_j) = s(x_j alone moved from the usual cells) − s₀
 
 Exact for models whose log-odds is a sum over columns, tested on the row and on others of the table; of other models
-it is said that there is no such sum. The usual cell is the median, or the most frequent one. Words of a text, and
-columns of which there are many, are told apart after encoding, from a row of zeros. Cost: p predictions.
+it is said that there is no such sum. The usual cell is the median, or the most frequent one (show/additive.py). Words
+of a text, and columns of which there are many, are told apart after encoding, from a row of zeros. Cost: the
+prediction of p rows, and of 20p others for the test.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 WIDE = 300  # columns beyond which parts are told apart after encoding
 CHECKED = 20  # other rows on which the sum is tested
-TOLERANCE = 1e-7
+AT_ONCE = 500  # dense rows after encoding
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,8 @@ def _classes(kept: Kept, P: np.ndarray, label: str | None, against: str | None) 
 
 def explained(kept: Kept, pool: Any, one: Any, k: int, r: int) -> tuple[float, list[Part], float, str]:
     """(start, parts, log-odds, what the start is) of one row; a model that is no sum is refused."""
-    from separatrix.show.nomogram import score_of
+    from separatrix.show.additive import score_of
+    from separatrix.show.report_parts.sums import NotASum
 
     classes = kept.classes.tolist()
     steps = getattr(kept.model, "named_steps", {})
@@ -131,79 +133,49 @@ def explained(kept: Kept, pool: Any, one: Any, k: int, r: int) -> tuple[float, l
             return _by_words(encoder, score_of(subject, classes[k], classes[r], seen)[0], one)
         score = score_of(subject, classes[k], classes[r], pool)[0]
         return _by_columns(score, pool, one)
-    except (TypeError, _NoSum) as error:
+    except (TypeError, NotASum) as error:
         raise AppError(
             f"{kept.path}: no exact explanation by columns of {kept.name}: {error}; logistic, "
             "naive-bayes, lda and, of two classes, linear-svc have one"
         ) from None
 
 
-class _NoSum(Exception):
-    """The log-odds is not a sum over columns."""
-
-
 def _by_columns(score: Callable[[Any], Any], pool: Any, one: Any) -> tuple[float, list[Part], float, str]:
-    import pandas as pd
+    from separatrix.show.additive import MISS, Additive, worst_miss
+    from separatrix.show.reading import table_of
+    from separatrix.show.report_parts.answers import take
+    from separatrix.show.report_parts.sums import NotASum
 
-    frame = hasattr(one, "columns")
-    pool, one = (pool, one) if frame else (pd.DataFrame(pool), pd.DataFrame(one))
-    held = pd.concat([pool, one], ignore_index=True)
-    last, p = len(held) - 1, held.shape[1]
-    usual = [_usual(pool.iloc[:, j]) for j in range(p)]
-    others = np.unique(np.linspace(0, len(pool) - 1, CHECKED).astype(int)).tolist()
-    wanted = [last, *others]
-    # rows: the usual one; then for each row wanted, each column alone moved, and the row itself
-    takes = []
-    for j in range(p):
-        at = [usual[j]]
-        for i in wanted:
-            at += [i if c == j else usual[j] for c in range(p)] + [i]
-        takes.append(at)
-    columns = {
-        name: held.iloc[:, j].take(takes[j]).reset_index(drop=True) for j, name in enumerate(held.columns)
-    }
-    probe = pd.DataFrame(columns)
-    s = np.asarray(score(probe if frame else probe.to_numpy()), dtype=float)
-    base, moved = float(s[0]), s[1:].reshape(len(wanted), p + 1)
-    if not np.isfinite(s).all():
-        raise _NoSum("a probability of it is exactly 0 or 1, whose log-odds is infinite")
-    terms = moved[:, :p] - base
-    miss = np.abs(base + terms.sum(axis=1) - moved[:, p]) / (1.0 + np.abs(terms).sum(axis=1) + abs(base))
-    if miss.max() > TOLERANCE:
-        raise _NoSum("its log-odds is not a sum over columns")
-    cells = one.iloc[0].tolist()
-    parts = [Part(str(name), _shown(cells[j]), float(terms[0, j])) for j, name in enumerate(held.columns)]
-    return base, parts, float(moved[0, p]), "a row of usual cells: medians, most frequent words"
+    table = table_of(pool)
+    start = float(score(table.rows(1, {}))[0])
+    found = Additive(table, score, start)
+    others = take(pool, np.unique(np.linspace(0, len(pool) - 1, CHECKED).astype(int)))
+    terms = np.vstack([found.terms(rows) for rows in (one, others)])
+    seen = np.concatenate([score(rows) for rows in (one, others)])
+    if not (np.isfinite(start) and np.isfinite(terms).all() and np.isfinite(seen).all()):
+        raise NotASum("a probability of it is exactly 0 or 1, whose log-odds is infinite")
+    if worst_miss(terms, start, seen)[2] > MISS:
+        raise NotASum("its log-odds is not a sum over columns")
+    cells = one.iloc[0].tolist() if hasattr(one, "iloc") else one[0].tolist()
+    parts = [Part(name, _shown(cell), float(t)) for name, cell, t in zip(table.names, cells, terms[0])]
+    return start, parts, float(seen[0]), "a row of usual cells: medians, most frequent words"
 
 
 def _by_words(encoder: Any, score: Callable[[Any], Any], one: Any) -> tuple[float, list[Part], float, str]:
-    z = sp.csr_matrix(encoder.transform(one))
-    place, values = z.indices, z.data
-    m = len(place)
-    alone = sp.csr_matrix((values, (np.arange(1, m + 1), place)), shape=(m + 1, z.shape[1]))
-    s = np.asarray(score(sp.csr_matrix(sp.vstack([alone, z]))), dtype=float)
-    base, terms, total = float(s[0]), s[1 : m + 1] - s[0], float(s[-1])
-    if not np.isfinite(s).all():
-        raise _NoSum("a probability of it is exactly 0 or 1, whose log-odds is infinite")
-    if abs(base + terms.sum() - total) > TOLERANCE * (1.0 + np.abs(terms).sum() + abs(base)):
-        raise _NoSum("its log-odds is not a sum over columns")
-    names = encoder.get_feature_names_out()
-    parts = [Part(str(names[j]), f"{v:.4g}", float(t)) for j, v, t in zip(place, values, terms)]
-    return base, parts, total, "a row without any of these"
+    from separatrix.show.report_parts.pieces import entries
 
+    row = encoder.transform(one)
 
-def _usual(column: pd.Series) -> int:
-    """Where in the column the usual cell stands: the (lower) median of numbers, else the most frequent."""
-    import pandas as pd
+    def of_dense(Z: Any) -> Any:  # a model of dense rows, or of a frame, is asked with such
+        blocks = (Z[a : a + AT_ONCE].toarray() for a in range(0, Z.shape[0], AT_ONCE))
+        if hasattr(row, "columns"):
+            blocks = (type(row)(block, columns=row.columns) for block in blocks)
+        return np.concatenate([score(block) for block in blocks])
 
-    known = np.flatnonzero(column.notna().to_numpy())
-    if not len(known):
-        return 0
-    if pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_datetime64_any_dtype(column.dtype):
-        order = np.argsort(column.iloc[known].to_numpy(), kind="stable")
-        return int(known[order[(len(order) - 1) // 2]])
-    most = column.value_counts().index[0]
-    return int(np.flatnonzero((column == most).fillna(False).to_numpy())[0])
+    found = entries(score if sp.issparse(row) else of_dense, sp.csr_matrix(row))
+    names = encoder.get_feature_names_out()[found.places]
+    parts = [Part(str(name), f"{v:.4g}", float(t)) for name, v, t in zip(names, found.values, found.terms)]
+    return float(found.start), parts, float(found.total), "a row without any of these"
 
 
 def _shown(cell: Any) -> str:

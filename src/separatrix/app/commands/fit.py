@@ -1,7 +1,8 @@
-"""``separatrix fit``: one model, all rows, its verdict, a file (row O4)."""
+"""``separatrix fit``: one model, its settings chosen where asked, all rows, its verdict, a file (row O4)."""
 
 from __future__ import annotations
 
+import math
 import shlex
 import time
 import warnings
@@ -9,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from separatrix.app.commands.compare import stem
-from separatrix.app.errors import OK
+from separatrix.app.errors import OK, AppError
 from separatrix.app.given import settings_of, table_of
 from separatrix.app.kept import SUFFIX, keep
-from separatrix.app.models import MODELS, made, named
+from separatrix.app.models import MODELS, check_tuned, made, named, tuner
 from separatrix.app.outputs import folder
 from separatrix.app.say import Say
+from separatrix.judge.scores import METRICS
+
+SHOWN = 6  # settings that are listed
 
 
 def run(
@@ -22,6 +26,7 @@ def run(
     data: str,
     target: str | None,
     setting: list[str],
+    tune: bool,
     out: str | None,
     kinds: list[str],
     header: bool | None,
@@ -31,28 +36,48 @@ def run(
 ) -> int:
     from sklearn.pipeline import Pipeline
 
+    from separatrix.judge.tuning import SEARCH_ROWS, searching, settled
     from separatrix.tables.encode import TableEncoder
 
-    name = named(model)
-    inner = made(name, settings_of(setting), seed)
+    name, settings = named(model), settings_of(setting)
+    inner = made(name, settings, seed)
+    if tune:
+        check_tuned(name)
     path = Path(out) if out else Path("out", stem(data), f"{name}{SUFFIX}")
     table = table_of(data, target, kinds, say, header=header, delimiter=delimiter)
+    search = tuner(name, settings, table, seed) if tune else None
     encoder = TableEncoder(form=MODELS[name].form, kinds=dict(table.kinds))
+    heard: list[str] = []
+
+    def hear(message: Warning | str, *where: Any, **more: Any) -> None:
+        if not searching():  # what is tried is not kept
+            heard.append(" ".join(str(message).split()))
+
     began = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings():
         warnings.simplefilter("always")
-        fitted = Pipeline([("columns", encoder), ("model", inner)]).fit(table.frame, table.labels)
+        warnings.showwarning = hear
+        cells = encoder.fit_transform(table.frame)
+        if search is None:
+            inner.fit(cells, table.labels)
+        else:
+            some = f" on {SEARCH_ROWS:,} of the rows" if len(table) > SEARCH_ROWS else ""
+            say.note(f"choosing settings of {name} by {search.folds}-fold cross-validation{some}")
+            inner = settled(search.fit(cells, table.labels))
+        fitted = Pipeline([("columns", encoder), ("model", inner)])
     seconds = time.perf_counter() - began
     say.note(f"what {name} sees", "bold")
     say.notes(encoder.describe())
     verdict = getattr(inner, "verdict_", None)
     told = str(verdict or "")
-    said = list(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
+    said = list(dict.fromkeys(heard))
     for line in [line for line in said if line not in " ".join(told.split())]:
         say.alert("warning", line)
+    chosen = "" if search is None else _chosen(search, say)
     right = float((fitted.predict(table.frame) == table.labels).mean())
     folder(path.parent)
-    keep(fitted, table, path, f"{name} on {stem(data)}; target {table.target}")
+    notes = f"{name} on {stem(data)}; target {table.target}"
+    keep(fitted, table, path, f"{notes}; tuned: {chosen}" if chosen else notes)
     say.result(told or f"{type(inner).__name__}: fitted in {seconds:.2f} s")
     say.note(
         f"right on {right:.1%} of the {len(table):,} rows it was fitted to (on new rows less: see compare)"
@@ -71,12 +96,40 @@ def run(
             "classes": [str(c) for c in fitted.classes_.tolist()],
             "accuracy_on_training_rows": right,
             "seconds": seconds,
+            "tuning": None if search is None else _tuning(search),
             "verdict": None if verdict is None else _verdict(verdict),
             "warnings": said,
             "file": str(path),
         }
     )
     return OK
+
+
+def _chosen(search: Any, say: Say) -> str:
+    """What was chosen and its score, in a sentence; said, and the other settings where they are few."""
+    best = next(t for t in search.trials_ if t.settings == search.best_params_)
+    metric = METRICS[search.scored_by_]
+    if not math.isfinite(best.score):
+        raise AppError("there are too few rows to choose settings by cross-validation; leave --tune out")
+    sentence = (
+        f"{best} (best of {len(search.trials_)}, {metric.title} {best.score:.4g} in {search.folds}-fold "
+        "cross-validation)"
+    )
+    say.result(f"chosen: {sentence}")
+    if len(search.trials_) <= SHOWN:
+        for trial in search.trials_:
+            say.note(f"  {trial}: {metric.title} {trial.score:.4g}{' ←' if trial is best else ''}")
+    say.note("  the best of several scores flatters a little: compare judges the whole choice on rows apart")
+    return sentence
+
+
+def _tuning(search: Any) -> dict[str, Any]:
+    return {
+        "chosen": search.best_params_,
+        "scored_by": search.scored_by_,
+        "folds": search.folds,
+        "trials": [{"settings": t.settings, "score": t.score} for t in search.trials_],
+    }
 
 
 def _verdict(verdict: Any) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,11 +13,9 @@ from separatrix.app.kept import open_model
 from separatrix.app.outputs import folder, write_text
 from separatrix.app.pages import page_of
 from separatrix.app.say import Say
-from separatrix.judge.schedule import scores_of
-from separatrix.judge.scores import METRICS
+from separatrix.judge.scores import METRICS, bootstrapped
 from separatrix.judge.tuning import codes_in
 
-DRAWS = 200
 LEVEL = 0.95
 
 
@@ -36,12 +33,21 @@ def run(
     codes = codes_in(labels, kept.classes)
     said = codes_in(kept.model.predict(X), kept.classes)
     P = np.asarray(kept.model.predict_proba(X)) if hasattr(kept.model, "predict_proba") else None
-    scores = _scores(codes, said, P, seed)
+    found = bootstrapped(codes, said, P, list(METRICS), level=LEVEL, seed=seed)
+    scores = {name: v for name, v in found.items() if np.isfinite(v.mean)}
     counts = np.zeros((len(kept.classes),) * 2, dtype=int)
     np.add.at(counts, (codes, said), 1)
     say.note(str(kept.about), "")
     if left_out:
         say.note(f"{left_out:,} rows without a label were left out")
+    seen = kept.share_seen(X, labels)
+    if seen is not None and seen >= 0.01:  # a few rows may be alike by chance
+        few = "all" if seen == 1 else f"{100 * seen:.0f} %"
+        say.alert(
+            "serious" if seen >= 0.5 else "warning",
+            f"{few} of these rows, answers included, stand in the table the model was fitted to, so that it looks "
+            "better than it is; give rows it has not seen, or see what compare says",
+        )
     say.result(f"{data}: {len(labels):,} rows")
     for name, (value, low, high) in scores.items():
         metric = METRICS[name]
@@ -56,7 +62,16 @@ def run(
     path = Path(out) if out else Path(model_file).parent / f"report-{stem(data)}.html"
     command = shlex.join(["separatrix", "report", model_file, data])
     page = page_of(
-        say, model=kept.model, X=X, y=labels, X_test=X, y_test=labels, source=data, command=command
+        say,
+        model=kept.model,
+        X=X,
+        y=labels,
+        X_test=X,
+        y_test=labels,
+        source=data,
+        command=command,
+        fitted=kept.is_fitted_to(X, labels),
+        known=seen,
     )
     if page is not None:
         folder(path.parent)
@@ -69,6 +84,7 @@ def run(
             "source": data,
             "rows": len(labels),
             "rows_without_label": left_out,
+            "share_seen_in_training": seen,
             "classes": [str(c) for c in kept.classes.tolist()],
             "scores": {name: dict(zip(("value", "low", "high"), v)) for name, v in scores.items()},
             "confusion": counts,
@@ -77,22 +93,6 @@ def run(
         }
     )
     return OK
-
-
-def _scores(codes: np.ndarray, said: np.ndarray, P: Any, seed: int) -> dict[str, tuple[float, float, float]]:
-    """Every score with a percentile interval over bootstraps of the rows."""
-    rng = np.random.default_rng(seed)
-    whole = {k: v for k, v in scores_of(codes, said, P, None).items() if np.isfinite(v)}
-    draws = []
-    for _ in range(DRAWS):
-        rows = rng.integers(0, len(codes), len(codes))
-        draws.append(scores_of(codes[rows], said[rows], None if P is None else P[rows], None))
-    found = {}
-    for name, value in whole.items():
-        values = np.array([d[name] for d in draws])
-        low, high = np.nanquantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-        found[name] = (value, float(low), float(high))
-    return found
 
 
 def grid(counts: np.ndarray, names: list[str], most: int = 12) -> list[str]:

@@ -7,7 +7,6 @@ Notes [726] (hold-out data must not be seen). Row O5. Cost: a prediction, or fiv
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +16,11 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 
 from separatrix.core.numerics import FloatArray
-from separatrix.judge.scores import Interval, accuracy, auc, calibration_error, log_loss
+from separatrix.judge.scores import Interval, bootstrapped
 from separatrix.show.reading import codes_of, last_step, name_of
 
-DRAWS = 400
 FOLDS = 5
+WHOLE = 0.99  # of rows that stand in another table: it is the same one
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +33,9 @@ class Answers:
     P: FloatArray | None
     said: np.ndarray
     words: str
-    fresh: bool = True  # the rows had no part in the fit
+    whose: str = "rows it had not seen"
     own: bool = False  # the answers are those of the model itself, not of its like without a fold
+    repeats: int = 1  # of the cross-validation, of which these are the first
 
 
 def classes_of(model: Any) -> list[Any]:
@@ -78,6 +78,7 @@ def judged(
     y_test: Any = None,
     comparison: Any = None,
     name: str | None = None,
+    known: float | None = 1.0,
 ) -> Answers:
     """Answers to the test rows; else those of the comparison's folds; else those of five folds fitted here."""
     classes = np.asarray(classes_of(model))
@@ -87,7 +88,14 @@ def judged(
         codes = codes_of(classes, y_test, _rows(X_test))
         P, said = answer(model, X_test)
         return Answers(
-            X_test, np.arange(len(codes)), codes, P, said, f"the {len(codes):,} test rows", own=True
+            X_test,
+            np.arange(len(codes)),
+            codes,
+            P,
+            said,
+            f"the {len(codes):,} test rows",
+            rows_of(known) if X_test is X else "rows it had not seen",
+            own=True,
         )
     codes = codes_of(classes, y, _rows(X))
     if comparison is not None and name is not None:
@@ -97,8 +105,24 @@ def judged(
             rows = np.zeros(0, dtype=np.intp)
         if len(rows):
             words = f"{len(rows):,} rows, each judged by a model that had not seen it (cross-validation)"
-            return Answers(X, rows, codes[rows], shares, shares.argmax(axis=1), words)
+            repeats = 1 + max(comparison.splits[r.split].repeat for r in comparison.folds if r.model == name)
+            return Answers(X, rows, codes[rows], shares, shares.argmax(axis=1), words, repeats=repeats)
     return _folds(model, X, np.asarray(y), codes, classes)
+
+
+def rows_of(known: float | None) -> str:
+    """What rows these are, if the model was fitted to this share of them; None: nobody knows.
+
+    >>> rows_of(1.0), rows_of(0.25)
+    ('rows it was fitted to', 'these rows, 25 % of which stand in its training table too')
+    """
+    if known is None:
+        return "these rows"
+    if known >= WHOLE:
+        return "rows it was fitted to"
+    if known >= 0.01:
+        return f"these rows, {100 * known:.0f} % of which stand in its training table too"
+    return "rows it had not seen"
 
 
 def take(X: Any, places: Any) -> Any:
@@ -117,7 +141,7 @@ def _folds(model: Any, X: Any, y: np.ndarray, codes: np.ndarray, classes: np.nda
         words = (
             f"the {n:,} rows of the fit itself (a class is too small for folds), so that all looks too good"
         )
-        return Answers(X, np.arange(n), codes, P, said, words, False, True)
+        return Answers(X, np.arange(n), codes, P, said, words, rows_of(1.0), True)
     folds = StratifiedKFold(min(FOLDS, least), shuffle=True, random_state=0)
     said, P = np.zeros(n, dtype=np.intp), None
     for train, test in folds.split(np.zeros(n), codes):
@@ -131,29 +155,9 @@ def _folds(model: Any, X: Any, y: np.ndarray, codes: np.ndarray, classes: np.nda
     return Answers(X, np.arange(n), codes, P, said, words)
 
 
-SCORES: dict[str, tuple[str, Callable[[np.ndarray, Any, np.ndarray], float]]] = {
-    "log_loss": ("log loss", lambda codes, P, said: log_loss(codes, P)),
-    "accuracy": ("accuracy", lambda codes, P, said: accuracy(codes, said)),
-    "auc": ("AUC", lambda codes, P, said: auc(codes, P)),
-    "calibration_error": ("calibration error", lambda codes, P, said: calibration_error(codes, P)),
-}
+SCORES = ("log_loss", "accuracy", "auc", "calibration_error")
 
 
 def scores(found: Answers, level: float = 0.95) -> dict[str, Interval]:
-    """Scores of the answers, with percentile intervals over bootstraps of the rows judged."""
-    rng = np.random.default_rng(0)
-    m = len(found.codes)
-    draws = [rng.integers(0, m, m) for _ in range(DRAWS if m <= 20_000 else 60)]
-    out = {}
-    for name, (_, of) in SCORES.items():
-        if found.P is None and name != "accuracy":
-            continue
-
-        def at(rows: Any, of: Any = of) -> float:
-            return float(of(found.codes[rows], None if found.P is None else found.P[rows], found.said[rows]))
-
-        values = np.array([at(rows) for rows in draws])
-        known = values[np.isfinite(values)]
-        low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2]) if len(known) else (np.nan, np.nan)
-        out[name] = Interval(at(slice(None)), float(low), float(high))
-    return out
+    """Scores of the answers, with intervals over bootstraps of the rows judged."""
+    return bootstrapped(found.codes, found.said, found.P, SCORES, level=level)

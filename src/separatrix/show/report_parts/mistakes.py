@@ -17,7 +17,7 @@ from separatrix.show.reading import Table
 from separatrix.show.report_parts.answers import Answers, take
 from separatrix.show.report_parts.pieces import pieces
 from separatrix.show.report_parts.sums import Sum, link_of, text_at
-from separatrix.show.report_parts.words import Raw, cell_text, chance, h, paragraph, signed, table
+from separatrix.show.report_parts.words import Raw, cell_text, chance, h, paragraph, signed, soft, table
 
 SHOWN = 6  # mistakes
 PUSHES = 5  # columns named of each
@@ -132,12 +132,12 @@ def _pushes(start: float, c: FloatArray, names: list[str], texts: list[str], wha
     far = max(float(np.abs(c).max(initial=0.0)), abs(float(c[rest].sum())), 1e-12)
     rows: list[list[Any]] = [["start", "", signed(start), ""]]
     for j in top:
-        rows.append([names[j], texts[j], signed(c[j]), _bar(c[j] / far)])
+        rows.append([soft(names[j]), texts[j], signed(c[j]), _bar(c[j] / far)])
     if len(rest):
         other = float(c[rest].sum())
         rows.append(
             [
-                f"{len(rest)} other {what}" if len(rest) > 1 else names[rest[0]],
+                f"{len(rest)} other {what}" if len(rest) > 1 else soft(names[rest[0]]),
                 "",
                 signed(other),
                 _bar(other / far),
@@ -160,6 +160,6 @@ def _cells(given: Table | None, i: int) -> str:
     if given.p == 1 and not given.numeric[0]:
         return f"<blockquote>{h(cell_text(given.columns[0].tolist()[i], 400))}</blockquote>"
     shown = min(given.p, 8)
-    rows = [[given.names[j], cell_text(given.columns[j].tolist()[i])] for j in range(shown)]
+    rows = [[soft(given.names[j]), cell_text(given.columns[j].tolist()[i])] for j in range(shown)]
     more = f"; the first {shown} of {given.p} columns" if given.p > shown else ""
     return table(["column", "cell"], rows, caption="The row" + more, left=(0, 1))

@@ -113,14 +113,8 @@ def calibration(found: Answers, classes: list[Any], name: str) -> Display | str:
 
     if found.P is None:
         return "the model has no probabilities"
-    if len(classes) == 2:
-        label = str(classes[1])
-        y, p = np.array([str(c) for c in classes])[found.codes], found.P[:, 1]
-    else:
-        label = "the predicted class"
-        y, p = np.where(found.said == found.codes, label, "another"), found.P.max(axis=1)
-    p = np.clip(p, 0.0, 1.0)
-    return attempt(lambda: CalibrationDisplay.from_predictions(y, p, label=label, name=name, theme="light"))
+    P = found.P
+    return attempt(lambda: CalibrationDisplay.from_answers(classes, found.codes, P, name=name, theme="light"))
 
 
 def confusion(found: Answers, classes: list[Any], name: str) -> Display | str:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -124,8 +126,16 @@ def _short(step: Any) -> str:
     text = repr(step)
     if len(text) <= 400:
         return text
-    own = {k: v for k, v in step.get_params(deep=False).items() if isinstance(v, (str, int, float, bool))}
-    return f"{type(step).__name__}({', '.join(f'{k}={v!r}' for k, v in own.items())}, …)"
+    usual = {k: v.default for k, v in signature(type(step)).parameters.items()}
+    own = {k: v for k, v in step.get_params(deep=False).items() if repr(v) != repr(usual.get(k))}
+    return f"{type(step).__name__}({', '.join(f'{k}={_brief(v)}' for k, v in own.items())})"
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    if isinstance(value, Mapping) and len(text) > 200:
+        return f"{{… of {len(value)} columns}}"
+    return text if len(text) <= 200 else f"{text[:200]}…"
 
 
 def _encoder(model: Any) -> str:

@@ -13,7 +13,6 @@ Notes [6867] 3.2.2, [726]; row O5. Shapes: H heads (1, or K classes). Cost: abou
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,12 +21,12 @@ from scipy.special import ndtr
 
 from separatrix.core.numerics import FloatArray, expit
 from separatrix.models.calibration import Sigmoid
-from separatrix.show.reading import Table, last_step, name_of
+from separatrix.show.additive import MISS, moved_terms, worst_miss
+from separatrix.show.reading import Table, last_step, name_of, table_of
 from separatrix.show.report_parts.answers import classes_of, probabilities_of, take
 from separatrix.show.report_parts.words import cell_text
 
 EXACT = 1e-9  # of a form, relative to the largest term
-MISS = 1e-8  # by which a sum may miss the scores, relative to its largest term
 P_MISS = 1e-8
 PROBES = 13
 CHECKED = 60  # rows on which a sum is tested
@@ -35,7 +34,6 @@ MOST_COLUMNS = 300
 MOST_LEVELS = 400
 STOPS = 101
 LINKS = ("logit", "probit", "cloglog")
-BLOCK = 20_000  # rows asked for at a time
 
 
 class NotASum(ValueError):
@@ -130,7 +128,7 @@ class Sum:
     def of(cls, model: Any, X: Any) -> Sum:
         """Find the sum of a fitted classifier or binomial model from rows X (n, p); refuse with :class:`NotASum`."""
         try:
-            table = _table(X)
+            table = table_of(X)
         except (TypeError, ValueError) as error:
             raise NotASum(str(error)) from None
         if table.p > MOST_COLUMNS:
@@ -149,17 +147,9 @@ class Sum:
 
     def terms(self, X: Any) -> FloatArray:
         """f_hj(x_ij): (n, p, H), by asking the model with one cell replaced at a time."""
-        given = _table(X)
-        table = _joined(self.table, given)
-        n, p = given.n, table.p
-        out = np.empty((n, p, len(self.start)))
-        step = max(1, BLOCK // n)
-        for a in range(0, p, step):
-            block = range(a, min(a + step, p))
-            cells = _blocks(table, [(j, given.columns[j].tolist()) for j in block])
-            scores = self._score(table.rows(n * len(block), cells))
-            out[:, block] = (scores - self.start).reshape(len(block), n, -1).transpose(1, 0, 2)
-        return out
+        given = table_of(X)
+        table = self.table.joined(given)
+        return np.stack(moved_terms(table, table.cells_of(given), self._score, self.start), axis=1)
 
     def _test(self, model: Any, X: Any) -> FloatArray:
         """The mean terms; refused where sums are not the scores, or P not that of the model."""
@@ -168,8 +158,7 @@ class Sum:
         if not (np.isfinite(terms).all() and np.isfinite(seen).all()):
             raise NotASum(f"{name_of(model)} is certain of some rows: their log-odds is infinite")
         sums = self.start + terms.sum(axis=1)
-        size = float(np.abs(terms).sum(axis=1).max() + np.abs(self.start).max())
-        if np.abs(sums - seen).max() > MISS * max(size, 1e-300):
+        if worst_miss(terms, self.start, seen)[2] > MISS:
             raise NotASum(f"the log-odds of {name_of(model)} is no sum over columns")
         P = probabilities_of(model, rows)
         if P is None or np.abs(link_of(self.mode, sums) - P).max() > P_MISS:
@@ -255,39 +244,6 @@ def before(model: Any) -> Callable[[Any], Any]:
 # ---- columns ----
 
 
-def _table(X: Any) -> Table:
-    """X as columns; True and False are words, so that an encoder meets them as it did in training."""
-    table = Table(X)
-    for j, column in enumerate(table.columns):
-        if column.dtype.kind == "b" and table.frame is not None:
-            table.numeric[j] = False
-            counts = np.bincount(column.astype(int), minlength=2)
-            table.base[j] = bool(counts[1] > counts[0])
-    return table
-
-
-def _joined(table: Table, given: Table) -> Table:
-    """The table with the words of further rows known to it, so that rows can be built that hold them."""
-    if given.p != table.p:
-        raise ValueError(f"X has {given.p} columns, the model {table.p}")
-    if table.frame is None or all(table.numeric):
-        return table
-    import narwhals as nw
-
-    words = [name for name, number in zip(table.frame.columns, table.numeric) if not number]
-    both = copy(table)
-    longer = nw.maybe_reset_index(
-        nw.concat([table.frame.select(words), given.frame.select(words)], how="vertical")
-    )
-    blank = nw.maybe_reset_index(table.frame[[0] * longer.shape[0]])
-    both.frame = blank.with_columns(*(longer[name].alias(name) for name in words))
-    both.columns = [
-        a if number else np.concatenate([a.astype(object), b.astype(object)])
-        for a, b, number in zip(table.columns, given.columns, table.numeric)
-    ]
-    return both
-
-
 def text_at(column: np.ndarray, value: Any) -> str:
     """A cell in words; a moment without the hours it does not have."""
     if column.dtype.kind != "M" or value is None:
@@ -303,36 +259,11 @@ def _some(X: Any, n: int, most: int) -> Any:
     return take(X, places)
 
 
-def _blocks(table: Table, wanted: list[tuple[int, list[Any]]]) -> dict[int, Any]:
-    """Columns of rows that replace one cell at a time: block after block, the other cells usual."""
-    m = sum(len(values) for _, values in wanted)
-    cells: dict[int, Any] = {}
-    at = 0
-    for j, values in wanted:
-        column = [table.base[j]] * m
-        column[at : at + len(values)] = values
-        cells[j] = np.array(column, dtype=float) if table.numeric[j] else column
-        at += len(values)
-    return cells
-
-
 def _forms(table: Table, score: Callable[[Any], FloatArray], start: FloatArray) -> list[Form]:
     """The forms of all columns, from one prediction of their probes (in blocks)."""
     asked = [_probes(table, j) for j in range(table.p)]
-    terms: list[FloatArray] = []
-    j = 0
-    while j < table.p:
-        block: list[tuple[int, list[Any]]] = []
-        while j < table.p and (not block or sum(len(v) for _, v in block) + len(asked[j]) <= BLOCK):
-            block.append((j, asked[j]))
-            j += 1
-        rows = table.rows(sum(len(v) for _, v in block), _blocks(table, block))
-        found = score(rows) - start
-        at = 0
-        for _, values in block:
-            terms.append(found[at : at + len(values)])
-            at += len(values)
-    return [_form(table, i, asked[i], terms[i]) for i in range(table.p)]
+    terms = moved_terms(table, list(enumerate(asked)), score, start)
+    return [_form(table, j, asked[j], terms[j]) for j in range(table.p)]
 
 
 def _distinct(column: np.ndarray) -> list[Any]:

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from separatrix.show.look import few_digits
 
 
 def h(text: Any) -> str:
@@ -102,7 +105,7 @@ def cell_text(value: Any, most: int = 60) -> str:
     if isinstance(value, (int, np.integer)):
         return f"{int(value)}"
     if isinstance(value, (float, np.floating)):
-        return f"{float(value):.4g}".replace("-", "−")
+        return few_digits(float(value)).replace("-", "−")
     text = str(value)
     return text if len(text) <= most else text[: most - 1] + "…"
 
@@ -140,6 +143,15 @@ class Raw(str):
 
 def _cell(value: Any) -> str:
     return str(value) if isinstance(value, Raw) else h(value)
+
+
+def soft(name: Any) -> Raw:
+    """A name that may be broken behind its underscores, stops and dashes.
+
+    >>> soft("sky_is<blue>")
+    'sky_<wbr>is&lt;blue&gt;'
+    """
+    return Raw(re.sub(r"([_.\-/=])(?=\w)", r"\1<wbr>", h(name)))
 
 
 def section(name: str, title: str, *parts: str) -> str:
