@@ -151,7 +151,7 @@ class ConfusionDisplay(Display):
         head(
             ax,
             look,
-            self.title or (f"What {self.name} confuses" if self.name else "What is confused"),
+            self.title or (f"What is confused by {self.name}" if self.name else "What is confused"),
             caption,
             (),
         )

@@ -161,7 +161,7 @@ def _header(
     told = listed([str(c) for c in classes])
     right = tables.score_text("accuracy", own["accuracy"].mean)
     lead = (
-        f"{words[:1].upper()}{words[1:]} tells {told} apart from {_many(p, 'column')} of {n:,} rows. It is right "
+        f"The model, {words}, tells {told} apart from {_many(p, 'column')} of {n:,} rows. It is right "
         f"in {right} of {found.whose}; always saying the most frequent class would be right in "
         f"{100 * often:.1f} %."
     )
