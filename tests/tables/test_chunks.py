@@ -122,3 +122,15 @@ def test_names_that_look_like_numbers_of_columns(header, tmp_path):
     table = read(path, target="c3", header=header)
     piece = next(read_chunks(path, table.schema))
     assert len(piece) == 40 and piece["c1"].tolist() == list(range(40))
+
+
+def test_names_of_rows_as_r_writes_them(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('"x" "y"\n' + "".join(f'"{i + 1}" {i % 7} "{"uv"[i % 2]}"\n' for i in range(40)))
+    table = read(path, target="y", delimiter=" ")
+    assert list(table.frame.columns) == ["row", "x"] and table.frame["x"].tolist() == [
+        i % 7 for i in range(40)
+    ]
+    assert any("one cell more in every row" in note for note in table.notes)
+    piece = next(read_chunks(path, table.schema, delimiter=" "))
+    assert piece["x"].tolist() == table.frame["x"].tolist()

@@ -153,6 +153,11 @@ def _named(
             "every row ends in a delimiter that the names do not have: the empty last cells were left out"
         )
         dialect = replace(dialect, spare=True)
+    elif _one_more(dialect, body, len(names)):
+        names.insert(0, "row" if "row" not in names else "row name")
+        notes.append(
+            f"one cell more in every row than there are names: the first column was called {names[0]!r}"
+        )
     return _distinct(source, replace(dialect, names=tuple(names)), notes)
 
 
@@ -186,6 +191,12 @@ def _last_empty(dialect: Dialect, body: list[str]) -> bool:
 def _spare_cells(dialect: Dialect, body: list[str], width: int) -> bool:
     rows = [row for row in dialect.cut(body[1:], strict=False) if row]
     return bool(rows) and all(len(row) == width + 1 and not row[-1].strip() for row in rows)
+
+
+def _one_more(dialect: Dialect, body: list[str], width: int) -> bool:
+    """Whether every row has a name of its own before the cells, as R writes tables."""
+    rows = [row for row in dialect.cut(body[1:], strict=False) if row]
+    return len(rows) > 1 and all(len(row) == width + 1 for row in rows)
 
 
 def parse(source: Source, dialect: Dialect, stream: Any, block: int | None = None) -> Iterator[Any]:
