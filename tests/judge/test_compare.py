@@ -27,7 +27,7 @@ from sklearn.svm import LinearSVC as PeerSVC
 
 import separatrix.judge.compare as judge_compare
 from separatrix import BaggingClassifier, ExtraTreesClassifier, LogisticRegression, compare
-from separatrix.judge import schedule, tuning
+from separatrix.judge import budget, schedule, tuning
 from separatrix.judge.candidates import CANDIDATES, Facts, encoder_of, forecast, read_models
 from separatrix.judge.compare import read_splits
 from separatrix.judge.scores import corrected_t, log_loss
@@ -69,7 +69,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     fake = Clock()
-    for module in (schedule, judge_compare, tuning):
+    for module in (budget, schedule, judge_compare, tuning):
         monkeypatch.setattr(module, "time", fake)
     monkeypatch.setattr(Slow, "clock", fake)
     return fake
@@ -289,6 +289,16 @@ def test_the_same_for_any_number_of_threads():
     np.testing.assert_array_equal(one.best_model.predict_proba(X), two.best_model.predict_proba(X))
 
 
+def test_a_budget_that_does_not_bind_changes_nothing():
+    X, y = blobs(90)
+    names = ["logistic", "extra_trees", "bagged_trees", "rbf_svc"]
+    one, two = (compare(X, y, models=names, cv=(3, 1), budget=b, n_jobs=j) for b, j in ((None, 1), (1e6, 2)))
+    assert one.ranking == two.ranking and one.used == two.used
+    for name in names:
+        np.testing.assert_array_equal(one.out_of_fold(name)[1], two.out_of_fold(name)[1])
+    np.testing.assert_array_equal(one.best_model.predict_proba(X), two.best_model.predict_proba(X))
+
+
 def test_a_budget_cuts_the_slow_and_keeps_the_quick(clock):
     X, y = blobs()
     found = compare(X, y, models={"quick": Slow(0.1), "slow": Slow(20.0)}, cv=(5, 1), budget=60, n_jobs=1)
@@ -348,11 +358,10 @@ def test_a_fit_past_the_budget_ends_between_its_inner_fits(clock):
     X, y = blobs()
     long = Tuned(Slow(1.0), [{"seconds": 1.0}] * 100)
     found = compare(X, y, models={"quick": Slow(0.0), "long": long}, cv=2, budget=20.0, n_jobs=1)
-    assert (
-        clock.now <= 11
-    )  # not the 300 s of one fold, nor 20 s: after 10 s it is clear that two do not fit in
+    assert clock.now <= 11  # not 300 s, nor 20 s: after 10 s it is clear that two folds do not fit in
     assert found.ranking == ("quick",)
     assert found.cut["long"] == "fold 1 took so long that 2 folds do not fit into 20 s"
+    assert "long (over 11 s a fold); it takes more than 50 s." in str(found)
 
 
 def test_time_is_kept_for_the_winners_fit_to_all_rows(clock):

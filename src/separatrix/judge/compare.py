@@ -26,9 +26,10 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_count, read_labels
 from separatrix.data.engine import available_cores, current_engine
 from separatrix.judge.alerts import Alert, alerts
+from separatrix.judge.budget import BASELINE, Split
 from separatrix.judge.candidates import Candidate, Facts, encoder_of, read_models, read_X
 from separatrix.judge.comparison import Comparison, Refits, _and, rank
-from separatrix.judge.schedule import BASELINE, Progress, Race, Split, scores_of
+from separatrix.judge.schedule import Progress, Race, scores_of
 from separatrix.judge.scores import METRICS, Interval, metric_of, read_cost
 from separatrix.judge.tuning import codes_in, probabilities, settled
 from separatrix.models.running import seed_of, threads
@@ -149,8 +150,8 @@ def compare(
         began,
         budget,
         workers,
-        tell,
-        tested is not None,
+        fits_all=tested is not None,
+        tell=tell,
     )
     race.run()
     return _outcome(race, tested, odd, unsuited, level)
@@ -192,7 +193,7 @@ def _outcome(
         race.metric, ranking, scores, tuple(race.results.values()), splits, used, differences, refits, on_test, odd,
         race.forecast(), cut, {m: c.title for m, c in race.candidates.items()}, facts.classes, race.codes, race.cost,
         level, spent, race.budget, race.interrupted, race.warned,
-        race.seed, reasons, race.needed(), tuple(remarks),
+        race.seed, reasons, race.needed(), tuple(remarks), tuple(sorted(race.called_off & set(cut))),
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from separatrix.data.frames import data_frame
 from separatrix.data.pictures import pyplot
 from separatrix.inference.summary import Summary
 from separatrix.judge.alerts import Alert
-from separatrix.judge.schedule import FoldResult, Split, _short
+from separatrix.judge.budget import FoldResult, Split, short
 from separatrix.judge.scores import (
     METRICS,
     Interval,
@@ -130,6 +130,7 @@ class Comparison:
         name a row are left out: its number is its place in the fold
     seed : of folds and models (``random_state``); with it, and time enough, the same table gives the same numbers
     remarks : sentences on what the models saw
+    called_off : models cut as a fold took too long: of them ``forecast`` is the least
     """
 
     metric: str
@@ -157,6 +158,7 @@ class Comparison:
     reasons: Mapping[str, str]
     needed: float
     remarks: tuple[str, ...] = ()
+    called_off: tuple[str, ...] = ()
 
     @property
     def best(self) -> str:
@@ -311,8 +313,14 @@ class Comparison:
         said = []
         if of["time"]:
             each = {m: self.forecast.get(m, np.nan) / (len(self.splits) + 1) for m in of["time"]}
-            named = [m + (f" ({_short(s)} a fold)" if np.isfinite(s) else "") for m, s in each.items()]
-            enough = f"; about {_rounded(self.needed)} s would do" if np.isfinite(self.needed) else ""
+            over = {m: "over " * (m in self.called_off) for m in each}
+            named = [
+                m + (f" ({over[m]}{short(s)} a fold)" if np.isfinite(s) else "") for m, s in each.items()
+            ]
+            enough = ""
+            if np.isfinite(self.needed):
+                much = f"{_rounded(self.needed)} s"
+                enough = f"; it takes more than {much}" if any(over.values()) else f"; about {much} would do"
             said.append(f"Not ranked for want of time: {_and(named)}{enough}.")
         groups: dict[str, list[str]] = {}
         for m in of["unsuited"]:

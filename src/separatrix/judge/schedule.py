@@ -1,13 +1,9 @@
 """Models × folds side by side under a budget of seconds; what is finished is kept, and who was cut is said with why.
 
-    forecast      pilots on 150 and 600 rows give the seconds of a fit (candidates.forecast); folds correct it
-    reserve       the seconds of the fit to all rows that comes last (of all models where test rows are to be judged)
-    admission     dearest first, models are cut until  Σ seconds × folds of one repetition / workers + reserve ≤ left
-    limit         a fold is called off, between two fits of its tuning, as soon as it takes so long that the folds
-                  still to come cannot fit in:  (left − reserve) / rounds of folds to come
     order         model after model, the quickest first, on the same folds; then models that a forecast had cut, where
                   it may have been too high; then those of which nothing is known; then further repetitions, each only
                   where all of it fits
+    called off    between two fits of its tuning, a fold that takes longer than its limit (budget.py)
 
 Fits run on threads, each on one, with the library's own sweeps and BLAS pinned to one thread. What a task computes
 depends on its (model, fold) alone. Row V1. Cost: the fits; memory for probabilities (n, K) of every model and
@@ -24,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,7 +29,8 @@ from sklearn.utils import _safe_indexing
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.engine import engine, one_blas_thread
-from separatrix.judge.candidates import Candidate, Facts, encoder_of, forecast
+from separatrix.judge.budget import BASELINE, GRACE, Budget, FoldResult, short
+from separatrix.judge.candidates import encoder_of, forecast
 from separatrix.judge.scores import METRICS
 from separatrix.judge.tuning import (
     SEARCH_ROWS,
@@ -48,39 +45,12 @@ from separatrix.judge.tuning import (
 PILOTS = (150, 600)  # rows
 MANY_ROWS = 6_000  # of training, from which pilots cost much less than the fold that they spare
 PILOT_SHARE = 0.3  # of the budget, at most, goes to pilots
-DOUBT = 3.0  # a forecast may be so many times too high
-GRACE = 0.1  # of the budget, over it, to finish a model that has folds already
 QUICK = 0.1  # seconds in which nothing can have been compiled
 HELD = 1 << 29  # bytes of encoded tables kept for the models to come
 TICK = 0.05  # seconds between looks at the clock
-BASELINE = "majority"  # costs nothing and is never cut
-A_ROW = re.compile(
-    r"\brows? \d"
-)  # a warning that names a row means its place in a fold: nobody else knows it
+A_ROW = re.compile(r"\brows? \d")  # a warning that names a row means its place in the fold
 
 _doing: ContextVar[str] = ContextVar("separatrix_doing", default="")
-
-
-@dataclass(frozen=True, eq=False)
-class Split:
-    """Rows of training and rows to be judged, the fold's number and that of its repetition."""
-
-    repeat: int
-    fold: int
-    train: np.ndarray
-    test: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class FoldResult:
-    """A model on a split: its scores, seconds of the fit, answers (m,) and P (m, K), None without probabilities."""
-
-    model: str
-    split: int
-    scores: Mapping[str, float]
-    seconds: float
-    predicted: np.ndarray
-    P: FloatArray | None
 
 
 @dataclass(frozen=True)
@@ -109,84 +79,23 @@ class Progress:
 
 
 @dataclass(eq=False)
-class Race:
-    """The work of a comparison; :meth:`run` does it, the other fields are what came out."""
+class Race(Budget):
+    """The work of a comparison; :meth:`run` does it."""
 
-    facts: Facts
-    X: Any
-    labels: np.ndarray
-    codes: np.ndarray
-    candidates: dict[str, Candidate]
-    splits: Sequence[Split]
-    metric: str
-    scoring: str
-    cost: FloatArray | None
-    seed: int
-    began: float
-    budget: float | None
-    workers: int
-    tell: Callable[[Progress], None]
-    fits_all: bool = False  # at the end all models are fitted to all rows, not the best alone
-    results: dict[tuple[str, int], FoldResult] = field(default_factory=dict)
-    cut: dict[str, str] = field(default_factory=dict)
-    reasons: dict[str, str] = field(default_factory=dict)  # "time" or "failed", of those cut
-    errors: dict[str, Exception] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)  # of one fold, as forecast or as measured
-    encoding: dict[str | None, float] = field(default_factory=dict)  # seconds to encode a split, by form
-    interrupted: bool = False
-    warned: tuple[tuple[type[Warning], str, int], ...] = ()
+    tell: Callable[[Progress], None] = lambda progress: None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._stop = False
         self._for_time: set[str] = set()  # cut by a forecast
         self._lock = threading.Lock()
         self._tables: dict[tuple[int, str | None], tuple[threading.Lock, list[Any]]] = {}
         self._sizes: dict[tuple[int, str | None], int] = {}  # bytes of those tables
         self._config = sklearn.get_config()
-        self._took: dict[str, list[float]] = {}  # seconds of the folds that are done: fit and answers
         self._heard: list[tuple[str, type[Warning], str]] = []
+        self._since: dict[tuple[str, int], float] = {}  # when folds began
 
-    # ---- time ----
-
-    def elapsed(self) -> float:
-        return time.perf_counter() - self.began
-
-    def left(self) -> float:
-        """Seconds of the budget."""
-        return np.inf if self.budget is None else self.budget - self.elapsed()
-
-    def spare(self, name: str = "") -> float:
-        """Seconds for folds: what is left without the reserve, and a little more for a model that has begun."""
-        grace = GRACE * (self.budget or 0.0) if name in self._took else 0.0
-        return self.left() - self._reserve([m for m in self.candidates if m not in self.cut]) + grace
-
-    def to_refit(self, name: str) -> float:
-        """Seconds of a fit to all rows, about those of a fold: more rows, but all cores and no answers."""
-        return self.seconds.get(name, 0.0) + self.encoding.get(self.candidates[name].form, 0.0)
-
-    def _reserve(self, names: Sequence[str]) -> float:
-        each = [self.to_refit(m) for m in names]
-        return sum(each) if self.fits_all else max(each, default=0.0)
-
-    @property
-    def folds(self) -> int:
-        """Splits of one repetition."""
-        return max(sum(s.repeat == self.splits[0].repeat for s in self.splits), 1)
-
-    def forecast(self) -> dict[str, float]:
-        """Seconds of all folds and the fit to all rows, by model; NaN where nothing is known of them."""
-        return {
-            name: self.seconds.get(name, float("nan")) * (len(self.splits) + 1) for name in self.candidates
-        }
-
-    def needed(self) -> float:
-        """Seconds that the first repetition of all models, those cut for time too, would have taken; NaN: unknown."""
-        late = [m for m in self.cut if self.reasons.get(m) == "time"]
-        work = sum(self._undone(m) * self.seconds.get(m, float("nan")) for m in late)
-        return self.elapsed() + work / self.workers + max((self.to_refit(m) for m in late), default=0.0)
-
-    def _undone(self, name: str) -> int:
-        return sum((name, s) not in self.results for s in range(self.folds))
+    # ---- who runs ----
 
     def _admit(self) -> None:
         """Cut the dearest models until what is left of the first repetition fits into the time left."""
@@ -207,8 +116,8 @@ class Race:
                 self._for_time.add(m)
                 self._cut(
                     m,
-                    f"{undone} folds of about {_short(self.seconds[m])} each do not fit into the "
-                    f"{_short(max(self.left(), 0))} left of {_short(self.budget)}",
+                    f"{undone} folds of about {short(self.seconds[m])} each do not fit into the "
+                    f"{short(max(self.left(), 0))} left of {short(self.budget)}",
                 )
             else:
                 work += more
@@ -219,22 +128,6 @@ class Race:
         """Seconds for the splits of the first repetition that are not yet there in a form."""
         absent = sum(not self._tables.get((s, form), (None, []))[1] for s in range(self.folds))
         return absent * self.encoding.get(form, 0.0)
-
-    def _repeats(self) -> bool:
-        """Whether one more repetition fits."""
-        if self.budget is None:
-            return True
-        names = [m for m in self.candidates if m not in self.cut]
-        fit = sum(self.seconds.get(m, 0.0) for m in names)
-        fit += sum(self.encoding.get(form, 0.0) for form in {self.candidates[m].form for m in names})
-        return self.folds * fit / self.workers + self._reserve(names) <= 0.9 * self.left()
-
-    def _limit(self, name: str, s: int) -> float:
-        """Seconds that a fold may take, so that those to come still fit in."""
-        if self.budget is None or name == BASELINE:
-            return np.inf
-        rounds = -(-self._undone(name) // self.workers) if s < self.folds else 1
-        return self.spare(name) / max(rounds, 1)
 
     def _cut(self, name: str, why: str, reason: str = "time") -> None:
         self.cut[name], self.reasons[name] = why, reason
@@ -272,7 +165,8 @@ class Race:
     def _work(self, name: str, s: int) -> tuple[FoldResult, float]:
         """The result, and the seconds of the fit and the answers together."""
         candidate, split = self.candidates[name], self.splits[s]
-        ends = self.elapsed() + self._limit(name, s)
+        self._since[name, s] = self.elapsed()
+        ends = self._since[name, s] + self._limit(name, s)
         with self._quietly(name, lambda: name not in self.cut and self.elapsed() <= ends):
             A, B = self._table(s, candidate.form)
             model = candidate.make(self.facts, self.seed, self.scoring)
@@ -388,13 +282,6 @@ class Race:
         del self.cut[name], self.reasons[name]
         return name
 
-    def _may_fit(self, name: str) -> bool:
-        doubt = (
-            DOUBT if len(self._took.get(name, ())) < 2 else 1.0
-        )  # the first may hold what is compiled or loaded
-        work = self._undone(name) * self.seconds[name] / self.workers + self.to_refit(name)
-        return self.seconds[name] < 0.5 * self.left() and work <= doubt * self.left()
-
     def _may_begin(self, name: str, s: int) -> bool:
         if name in self.cut or (name, s) in self.results:
             return False
@@ -405,7 +292,7 @@ class Race:
             return True
         if s < self.folds:
             done = self.folds - self._undone(name)
-            self._cut(name, f"the budget of {_short(self.budget)} ended after {done} folds")
+            self._cut(name, f"the budget of {short(self.budget)} ended after {done} folds")
         return False
 
     def _finished(self, task: Future[Any], name: str, s: int) -> None:
@@ -413,9 +300,12 @@ class Race:
             found, took = task.result()
         except Unwanted:
             if s < self.folds and name not in self.cut and not self._stop:
+                least = self.elapsed() - self._since[name, s]
+                self.seconds[name] = max(self.seconds.get(name, 0.0), least)
+                self.called_off.add(name)
                 self._cut(
                     name,
-                    f"fold {s + 1} took so long that {self.folds} folds do not fit into {_short(self.budget or 0)}",
+                    f"fold {s + 1} took so long that {self.folds} folds do not fit into {short(self.budget or 0)}",
                 )
             return
         except KeyboardInterrupt:
@@ -429,7 +319,7 @@ class Race:
         times = self._took.setdefault(name, [])
         times.append(took)
         self.seconds[name] = float(np.median(times))  # the first may hold what is compiled or loaded
-        self._say("fold", name, s, f"{name}: fold {s + 1} in {_short(found.seconds)}")
+        self._say("fold", name, s, f"{name}: fold {s + 1} in {short(found.seconds)}")
         if len(times) == 1:
             self._admit()
 
@@ -505,7 +395,7 @@ class Race:
         plan = f"{len(names)} model{'s' * (len(names) != 1)}, {self.folds} folds"
         known = [self.seconds[m] for m in names if m in self.seconds]
         if len(known) == len(names):
-            plan += f" in about {_short(self.folds * sum(known) / self.workers)}"
+            plan += f" in about {short(self.folds * sum(known) / self.workers)}"
         return plan + (f", {len(self.splits)} where time lets" if len(self.splits) > self.folds else "")
 
     def _say(self, kind: str, model: str | None, fold: int, message: str, data: Any = None) -> None:
@@ -571,16 +461,3 @@ def _by_model(heard: Sequence[tuple[str, type[Warning], str]]) -> tuple[tuple[ty
         (kind, f"{name}: {texts[0]}" if name else texts[0], len(texts))
         for (name, kind), texts in kinds.items()
     )
-
-
-def _short(seconds: float) -> str:
-    """A time in words.
-
-    >>> _short(0.0123), _short(2.5), _short(200.0)
-    ('0.012 s', '2.5 s', '3 min 20 s')
-    """
-    if not np.isfinite(seconds):
-        return "no limit"
-    if seconds >= 100:
-        return f"{int(seconds) // 60} min {int(seconds) % 60} s"
-    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"

@@ -186,7 +186,7 @@ def inner_folds(codes: np.ndarray, folds: int, seed: int) -> list[tuple[np.ndarr
         np.argsort(codes[order], kind="stable")
     ]  # class after class, so that dealing out stratifies
     fold = np.empty(len(codes), dtype=np.intp)
-    fold[order] = np.arange(len(codes)) % folds
+    fold[order] = np.resize(np.arange(folds), len(codes))
     parts = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(folds)]
     return [(a, b) for a, b in parts if len(b) and len(np.unique(codes[a])) > 1]
 

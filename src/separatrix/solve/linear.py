@@ -179,6 +179,8 @@ def _choose(problem: Problem) -> Solver:
     """Newton where its sweeps cost no more than a first-order fit's, else L-BFGS."""
     rows, k = problem.rows, problem.outputs
     if _is_wide(problem):
+        if not _span_pays(problem):
+            return SOLVERS["lbfgs"]
         q: int = rows.n
     else:
         q = rows.p + 1
@@ -198,10 +200,20 @@ def _is_wide(problem: Problem) -> bool:
     return not rows.lazy and rows.p > rows.n and rows.n <= WIDE_ROWS and problem.ridge > 0
 
 
+def _span_pays(problem: Problem) -> bool:
+    """Whether the span of wide rows is found sooner than a first-order fit ends: texts are too sparse for that."""
+    rows = problem.rows
+    if not rows.sparse:
+        return True
+    first = FIRST_ORDER_SWEEPS * 4 * rows.source.nnz * problem.outputs * 5
+    return bool(2 * rows.p * rows.n**2 <= max(first, 0.02 * FLOPS))
+
+
 def _coordinates(problem: Problem, solver: Solver) -> tuple[Objective, Objective]:
     """(objective in the user's rows, objective the solver sees); they share θ."""
     rows, moments, intercept = problem.rows, problem.moments, problem.fit_intercept
-    if solver.name in ("newton", "lbfgs") and _is_wide(problem):
+    spanned = solver.name == "newton" or (solver.name == "lbfgs" and _span_pays(problem))
+    if spanned and _is_wide(problem):
         coordinates, span = row_span(rows, moments.mean if intercept else np.zeros(rows.p))
         outer = problem.objective(coordinates)
         return outer, replace(outer, rows=span, coordinates=Coordinates.identity(coordinates.size))

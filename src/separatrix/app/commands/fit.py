@@ -6,6 +6,7 @@ import math
 import shlex
 import time
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -119,8 +120,26 @@ def _chosen(search: Any, say: Say) -> str:
     if len(search.trials_) <= SHOWN:
         for trial in search.trials_:
             say.note(f"  {trial}: {metric.title} {trial.score:.4g}{' ←' if trial is best else ''}")
+    if edge := _edge(search.trials_, best):
+        say.note(f"  {edge}")
     say.note("  the best of several scores flatters a little: compare judges the whole choice on rows apart")
     return sentence
+
+
+def _edge(trials: Sequence[Any], best: Any) -> str:
+    """A sentence where the best is the first or last of the numbers tried.
+
+    >>> from separatrix.judge.tuning import Trial
+    >>> tried = [Trial({"C": 0.1}, 0.5), Trial({"C": 1.0}, 0.4)]
+    >>> _edge(tried, tried[1]), _edge(tried[::-1] + [Trial({"C": 9.0}, 0.6)], tried[1])
+    ('C=1 is the largest that was tried: another may be better, see --set', '')
+    """
+    for name, value in best.settings.items():
+        tried = {t.settings.get(name) for t in trials if isinstance(t.settings.get(name), float)}
+        if len(tried) > 1 and value in (min(tried), max(tried)):
+            end = "least" if value == min(tried) else "largest"
+            return f"{name}={value:.4g} is the {end} that was tried: another may be better, see --set"
+    return ""
 
 
 def _tuning(search: Any) -> dict[str, Any]:
