@@ -80,11 +80,11 @@ def test_the_end_of_the_grid_is_told(run, tmp_path):
     assert "that was tried" not in said  # C=10, among 0.01 to 100
     _, _, said = run("svc", "iris", "--tune", "--set", "C=3")
     assert "that was tried" not in said  # gamma, the second of four
-    rng = np.random.default_rng(0)  # noise: the less is believed, the better
-    noise = pd.DataFrame(rng.normal(size=(80, 12))).assign(y=np.arange(80) % 2)
-    noise.to_csv(tmp_path / "noise.csv", index=False)
-    _, _, said = run("logistic", "noise.csv", "--tune")
-    assert "C=0.01 is the least that was tried: another may be better" in said
+    rng = np.random.default_rng(0)  # far apart: the more is believed, the better
+    y = np.arange(80) % 2
+    pd.DataFrame({"x": rng.normal(size=80) + 20 * y, "y": y}).to_csv(tmp_path / "far.csv", index=False)
+    _, _, said = run("logistic", "far.csv", "--tune")
+    assert "C=100 is the largest that was tried: another may be better" in said
 
 
 def test_what_is_set_is_not_chosen(run):

@@ -202,7 +202,10 @@ def test_all_models_on_numbers_and_the_best_refitted():
     assert kept.mean == pytest.approx(model.score(X[200:], y[200:])) and kept.low < kept.mean < kept.high
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
     assert not hasattr(last, "best_estimator_")  # a plain model, without the search around it
-    assert "On the test rows" in str(found)
+    told = next(note for note in found.notes if note.startswith("On the test rows, log loss: "))
+    best = found.tested[found.best]["log_loss"]
+    assert f": {found.best} {best.mean:.4f} ({best.low:.4f} to {best.high:.4f}), " in told
+    assert f", majority {found.tested['majority']['log_loss'].mean:.4f}" in told and told.count("(") == 1
 
 
 def test_a_frame_with_words_and_gaps():
@@ -651,7 +654,9 @@ def test_a_class_too_small_to_be_judged_is_learned_from():
         assert not set(split.train) & set(split.test) and len(split.train) + len(split.test) == 150
     assert sorted(np.concatenate([s.test for s in splits[:5]])) == list(range(2, 150))
     found = compare(X, y, models=QUICK, budget=None)
-    assert found.alerts[0].kind == "unjudged" and "class 'z' has 2 rows" in found.alerts[0].sentence
+    assert [a.kind for a in found.alerts] == ["unjudged"] and "class 'z' has 2 rows" in found.alerts[
+        0
+    ].sentence
     assert found.out_of_fold("lda")[1].shape == (148, 4) and "z" in found.best_model.classes_
 
 

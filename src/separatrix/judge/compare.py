@@ -128,7 +128,9 @@ def compare(
     tested = None if test is None else _read_test(test, X, classes)
     tell = _teller(on_progress, verbose)
 
-    odd = (*(_unjudged(codes, classes) if cv is None else ()), *alerts(X, labels, kinds=kinds))
+    odd = tuple(alerts(X, labels, kinds=kinds))
+    if cv is None and (small := _unjudged(codes, classes)):
+        odd = (*small, *(a for a in odd if a.kind != "imbalance"))
     seconds = time.perf_counter() - began
     told = f"{len(odd)} alerts" if odd else "nothing odd about the table"
     tell(Progress("alerts", None, -1, 0, 0, seconds, budget, {}, told, odd))

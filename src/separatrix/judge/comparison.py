@@ -288,14 +288,7 @@ class Comparison:
         ]
         said += self.verdict
         if self.tested:
-            name = METRICS[self.metric].title
-            parts = [
-                f"{m} {t[self.metric].mean:.{METRICS[self.metric].places}f} "
-                f"({t[self.metric].low:.{METRICS[self.metric].places}f} to "
-                f"{t[self.metric].high:.{METRICS[self.metric].places}f})"
-                for m, t in self.tested.items()
-            ]
-            said.append(f"On the test rows, {name}: {'; '.join(parts)}.")
+            said.append(self._on_test())
             late = [m for m in self.ranking if m not in self.tested]
             said += [f"No time was left to judge {_and(late)} on the test rows."] if late else []
         said += [*self.remarks, *self._not_ranked()]
@@ -304,6 +297,16 @@ class Comparison:
         for kind, text, times in self.warned:
             said.append(f"{text} ({kind.__name__}{f', {times} times' if times > 1 else ''})")
         return tuple(said)
+
+    def _on_test(self) -> str:
+        """The scores on the test rows, the best model's with its interval."""
+        metric = METRICS[self.metric]
+        places = f".{metric.places}f"
+        (name, scores), *others = self.tested.items()
+        found = scores[self.metric]
+        parts = [f"{name} {found.mean:{places}} ({found.low:{places}} to {found.high:{places}})"]
+        parts += [f"{m} {scores[self.metric].mean:{places}}" for m, scores in others]
+        return f"On the test rows, {metric.title}: {', '.join(parts)}."
 
     def _not_ranked(self) -> list[str]:
         """Who is missing, by the reason: time, the kind of table, a failure."""

@@ -30,7 +30,7 @@ from sklearn.utils import _safe_indexing
 from separatrix.core.numerics import FloatArray
 from separatrix.data.engine import engine, one_blas_thread
 from separatrix.judge.budget import BASELINE, GRACE, Budget, FoldResult, short
-from separatrix.judge.candidates import encoder_of, forecast
+from separatrix.judge.candidates import by_guess, encoder_of, forecast
 from separatrix.judge.scores import METRICS
 from separatrix.judge.tuning import (
     SEARCH_ROWS,
@@ -255,7 +255,7 @@ class Race(Budget):
         splits: range,
     ) -> None:
         """Every one of the models on every one of the splits, the quickest model first."""
-        order = sorted(names, key=lambda m: self.seconds.get(m, np.inf))
+        order = sorted(by_guess(names, self.facts), key=lambda m: self.seconds.get(m, np.inf))
         waiting = [(name, s) for name in order for s in splits]
         waiting.reverse()
         while waiting or pending:
