@@ -357,6 +357,22 @@ def test_large_tables_are_forecast_by_pilots(clock):
     assert found.ranking == ("quick",)
 
 
+def test_a_forecast_that_was_too_high_is_put_right(clock):
+    """The pilots take long, the folds do not: the model is cut by the forecast, tried all the same, and ranked."""
+    X, y = blobs(9000)
+
+    class Shy(PeerNB):
+        def fit(self, X, y):
+            clock.sleep(0.1 + 0.01 * len(y) if len(y) < 1000 else 15.0)
+            return super().fit(X, y)
+
+    events = []
+    models = {"quick": PeerNB(), "shy": Shy()}
+    found = compare(X, y, models=models, cv=3, budget=150, n_jobs=1, on_progress=events.append)
+    assert [e.model for e in events if e.kind == "cut"] == ["shy"] and not found.cut
+    assert set(found.ranking) == {"quick", "shy"} and clock.now <= 150
+
+
 def test_a_fit_past_the_budget_ends_between_its_inner_fits(clock):
     X, y = blobs()
     long = Tuned(Slow(1.0), [{"seconds": 1.0}] * 100)

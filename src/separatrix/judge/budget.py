@@ -21,7 +21,7 @@ import numpy as np
 from separatrix.core.numerics import FloatArray
 from separatrix.judge.candidates import Candidate, Facts
 
-DOUBT = 3.0  # a forecast may be so many times too high
+DOUBT = (3.0, 2.5)  # how many times too high a forecast by pilots may be, and one by a single fold
 GRACE = 0.1  # of the budget, over it, to finish a model that has folds already
 BASELINE = "majority"  # costs nothing and is never cut
 
@@ -138,10 +138,14 @@ class Budget:
 
     def _may_fit(self, name: str) -> bool:
         """Whether a model that was cut by a forecast may fit in after all."""
-        once = len(self._took.get(name, ())) < 2  # the first fold may hold what is compiled or loaded
-        doubt = DOUBT if once else 1.0
+        enough = self._doubt(name) * self.left()
         work = self._undone(name) * self.seconds[name] / self.workers + self.to_refit(name)
-        return self.seconds[name] < 0.5 * self.left() and work <= doubt * self.left()
+        return self.seconds[name] < 0.5 * enough and work <= enough
+
+    def _doubt(self, name: str) -> float:
+        """How many times too high the seconds of a model may be."""
+        folds = len(self._took.get(name, ()))
+        return DOUBT[folds] if folds < len(DOUBT) else 1.0
 
 
 def short(seconds: float) -> str:
