@@ -81,7 +81,8 @@ class Table:
     def describe(self) -> list[str]:
         """What was read, in sentences: the table, then the notes."""
         held = [(kind, sum(k == kind for k in self.kinds.values())) for kind in KINDS]
-        line = f"{self.source}: {len(self):,} rows, {self.frame.shape[1]:,} columns"
+        p = self.frame.shape[1]
+        line = f"{self.source}: {len(self):,} rows, {p:,} column{'s' * (p != 1)}"
         line += f" ({', '.join(f'{count} {kind}' for kind, count in held if count)})"
         if self.labels is not None:
             values, counts = np.unique(self.labels, return_counts=True)
