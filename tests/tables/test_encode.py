@@ -325,3 +325,11 @@ def test_a_missing_cell_among_zeros_is_a_zero_and_an_infinite_one_is_named():
 def test_two_columns_of_one_name_are_named():
     with pytest.raises(TableError, match="more than one column is called '0'"):
         TableEncoder().fit(pd.DataFrame([[1, 2], [3, 4]], columns=[0, "0"]))
+
+
+def test_wide_tables_are_sparse_only_where_most_columns_are_levels():
+    rng = np.random.default_rng(0)
+    numbers = pd.DataFrame(rng.normal(size=(30, 600)), columns=[f"x{j}" for j in range(600)])
+    assert isinstance(TableEncoder().fit_transform(numbers), np.ndarray)
+    words = pd.DataFrame({f"w{j}": rng.choice(list("abcdefgh"), 400) for j in range(80)})
+    assert hasattr(TableEncoder(rare=1).fit_transform(words.assign(x=rng.normal(size=400))), "tocsr")

@@ -252,7 +252,7 @@ CANDIDATES = {
         Candidate("naive_bayes_cut", "naive Bayes of cut columns", _naive_bayes_cut, "linear", 1.0, _no_cut),
         Candidate("multinomial_nb", "multinomial naive Bayes", _multinomial, "counts", 1.0, _no_multinomial),
         Candidate("logistic", "logistic regression", _logistic, "linear", 1.15),
-        Candidate("linear_svc", "linear support vectors", _linear_svc, "linear", 1.1, _small_class),
+        Candidate("linear_svc", "linear support vectors", _linear_svc, "linear", 1.0, _small_class),
         Candidate("extra_trees", "extra trees", _extra_trees, "native", 1.1, _no_words),
         Candidate("adaboost", "boosted stumps", _adaboost, "native", 0.8, _no_words),
         Candidate("rbf_svc", "kernel support vectors", _rbf_svc, "linear", 2.0, _no_rbf),

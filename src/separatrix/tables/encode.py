@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMS = ("linear", "native", "counts")
-WIDE = 500  # columns beyond which zeros are not stored
+WIDE = 500  # columns beyond which zeros are not stored, if most columns are those of levels
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
@@ -287,7 +287,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             elif part.name in runs:  # side by side they were one matrix: read them as one
                 run: Any = runs[part.name]
                 blocks.append(sparse_block(frame, run, self.form == "linear" and self.standardize))
-        wide = len(self._names) > WIDE or any(isinstance(p, (Words, Sparse)) for p in used)
+        dense = sum(block.shape[1] for block in blocks if isinstance(block, np.ndarray))
+        wide = len(self._names) > max(WIDE, 2 * dense) or any(isinstance(p, (Words, Sparse)) for p in used)
         if wide or self.form == "counts":
             return sp.csr_matrix(sp.hstack([sp.csr_matrix(b) for b in blocks], format="csr"))
         out = np.zeros((len(frame), len(self._names)))
