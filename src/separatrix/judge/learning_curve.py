@@ -30,7 +30,8 @@ from separatrix.data.side_by_side import say_done, side_by_side
 from separatrix.inference.summary import Summary
 from separatrix.judge.bias_variance import warn_once
 from separatrix.judge.candidates import Candidate, Facts, encoder_of, read_models, read_X
-from separatrix.judge.schedule import _counted, scores_of
+from separatrix.judge.left_out import counted
+from separatrix.judge.schedule import scores_of
 from separatrix.judge.scores import METRICS, Interval, corrected_interval, metric_of
 from separatrix.judge.tuning import codes_in, probabilities
 from separatrix.models.running import seed_of, threads
@@ -329,7 +330,7 @@ def learning_curve(
     scores = np.full((len(candidates), len(steps), n_repeats), np.nan)
     for item, found in done.items():
         scores[:, item % len(steps), item // len(steps)] = found
-    warned = _counted(caught)
+    warned = counted(caught)
     warn_once(warned, stacklevel=2)
     whole = np.isfinite(scores).all(axis=(0, 1)).any() if interrupted else True
     if not whole:

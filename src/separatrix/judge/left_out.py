@@ -201,7 +201,7 @@ def ask_left_out(
     table = np.full((len(answers), *shape), unknown)
     for b, (left, said) in enumerate(answers):
         table[b, left] = said
-    return Table(table, len(found) - len(answers), interrupted, _counted(caught))
+    return Table(table, len(found) - len(answers), interrupted, counted(caught))
 
 
 def _fitted(estimator: Any, task: Task, draws: Draws, b: int, bag: Index) -> Any:
@@ -256,7 +256,7 @@ def _codes_of(labels: np.ndarray, classes: np.ndarray, name: str) -> Index:
         ) from None
 
 
-def _counted(caught: Sequence[warnings.WarningMessage]) -> tuple[tuple[type[Warning], str, int], ...]:
+def counted(caught: Sequence[warnings.WarningMessage]) -> tuple[tuple[type[Warning], str, int], ...]:
     """Warnings of the fits by kind: (category, the text of the first, how many)."""
     kinds: dict[type[Warning], list[str]] = {}
     for warning in caught:

@@ -443,15 +443,6 @@ def _bytes(table: Any) -> int:
     return int(table.data.nbytes) if hasattr(table, "indptr") else int(getattr(table, "nbytes", 0))
 
 
-def _counted(caught: Sequence[Any]) -> tuple[tuple[type[Warning], str, int], ...]:
-    """Warnings of the fits by kind: (category, the text of the first, how many)."""
-    kinds: dict[type[Warning], list[str]] = {}
-    for warning in caught:
-        if "sklearn.utils.parallel.delayed" not in str(warning.message):
-            kinds.setdefault(warning.category, []).append(str(warning.message))
-    return tuple((kind, texts[0], len(texts)) for kind, texts in kinds.items())
-
-
 def _by_model(heard: Sequence[tuple[str, type[Warning], str]]) -> tuple[tuple[type[Warning], str, int], ...]:
     """Warnings by model and kind: (category, the model and the text of the first, how many)."""
     kinds: dict[tuple[str, type[Warning]], list[str]] = {}

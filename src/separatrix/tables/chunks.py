@@ -69,11 +69,11 @@ def chunks_as_written(
     for columns, start, length in _pieces(source, schema, rows, delimiter):
         yield (
             _conformed(str(source), columns, schema, start, length, False),
-            {name: words_of(column) for name, column in columns.items()},
+            {name: arrow_words(column) for name, column in columns.items()},
         )
 
 
-def words_of(column: Any) -> Any:
+def arrow_words(column: Any) -> Any:
     """A column as Arrow strings, null where a cell is missing. O(n)."""
     import pandas as pd
     import pyarrow as pa

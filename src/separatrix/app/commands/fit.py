@@ -18,6 +18,7 @@ from separatrix.app.models import MODELS, check_tuned, made, named, tuner
 from separatrix.app.outputs import folder
 from separatrix.app.say import Say
 from separatrix.judge.scores import METRICS
+from separatrix.tables.table import Table
 
 SHOWN = 6  # settings that are listed
 
@@ -37,7 +38,7 @@ def run(
 ) -> int:
     from sklearn.pipeline import Pipeline
 
-    from separatrix.judge.tuning import SEARCH_ROWS, searching, settled
+    from separatrix.judge.tuning import SEARCH_ROWS
     from separatrix.tables.encode import TableEncoder
 
     name, settings = named(model), settings_of(setting)
@@ -48,30 +49,17 @@ def run(
     table = table_of(data, target, kinds, say, header=header, delimiter=delimiter)
     search = tuner(name, settings, table, seed) if tune else None
     encoder = TableEncoder(form=MODELS[name].form, kinds=dict(table.kinds))
-    heard: list[str] = []
-
-    def hear(message: Warning | str, *where: Any, **more: Any) -> None:
-        if not searching():  # what is tried is not kept
-            heard.append(" ".join(str(message).split()))
-
     began = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")
-        warnings.showwarning = hear
-        cells = encoder.fit_transform(table.frame)
-        if search is None:
-            inner.fit(cells, table.labels)
-        else:
-            some = f" on {SEARCH_ROWS:,} of the rows" if len(table) > SEARCH_ROWS else ""
-            say.note(f"choosing settings of {name} by {search.folds}-fold cross-validation{some}")
-            inner = settled(search.fit(cells, table.labels))
-        fitted = Pipeline([("columns", encoder), ("model", inner)])
+    if search is not None:
+        some = f" on {SEARCH_ROWS:,} of the rows" if len(table) > SEARCH_ROWS else ""
+        say.note(f"choosing settings of {name} by {search.folds}-fold cross-validation{some}")
+    inner, said = _fitted(encoder, inner, search, table)
+    fitted = Pipeline([("columns", encoder), ("model", inner)])
     seconds = time.perf_counter() - began
     say.note(f"what {name} sees", "bold")
     say.notes(encoder.describe())
     verdict = getattr(inner, "verdict_", None)
     told = str(verdict or "")
-    said = list(dict.fromkeys(heard))
     for line in [line for line in said if line not in " ".join(told.split())]:
         say.alert("warning", line)
     chosen = "" if search is None else _chosen(search, say)
@@ -104,6 +92,27 @@ def run(
         }
     )
     return OK
+
+
+def _fitted(encoder: Any, inner: Any, search: Any, table: Table) -> tuple[Any, list[str]]:
+    """(the model, or the one that the search settles on, fitted to all rows; what was warned of, each once)."""
+    from separatrix.judge.tuning import searching, settled
+
+    heard: list[str] = []
+
+    def hear(message: Warning | str, *where: Any, **more: Any) -> None:
+        if not searching():  # what is tried is not kept
+            heard.append(" ".join(str(message).split()))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = hear
+        cells = encoder.fit_transform(table.frame)
+        if search is None:
+            model = inner.fit(cells, table.labels)
+        else:
+            model = settled(search.fit(cells, table.labels))
+    return model, list(dict.fromkeys(heard))
 
 
 def _chosen(search: Any, say: Say) -> str:

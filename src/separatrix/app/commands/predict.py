@@ -21,7 +21,7 @@ from separatrix.app.errors import OK, AppError, UsageError, unknown
 from separatrix.app.kept import Kept, needed, open_model
 from separatrix.app.outputs import growing
 from separatrix.app.say import Say, plain
-from separatrix.tables.chunks import chunks_as_written, read_chunks, words_of
+from separatrix.tables.chunks import arrow_words, chunks_as_written, read_chunks
 from separatrix.tables.delimited import lines
 from separatrix.tables.sources import Source, open_source
 
@@ -171,7 +171,7 @@ def _write(file: IO[str], form: str, original: Any, answers: dict[str, Any], fir
         )
         return
     delimiter = "\t" if form == "tsv" else ","
-    words = {str(name): words_of(column) for name, column in original.items()}
+    words = {str(name): arrow_words(column) for name, column in original.items()}
     words |= {name: _spelled(values) for name, values in named.items()}
     if first:
         file.write(lines([[name] for name in words], delimiter))
