@@ -5,12 +5,14 @@ HYPOTHESIS_PROFILE=explore draws new ones: run it now and then, and keep what it
 
 import gc
 import os
+import signal
 
 import pytest
 from hypothesis import settings
 
-settings.register_profile("same", derandomize=True)
-settings.register_profile("explore", print_blob=True)
+# No deadline: how long an example takes is a property of the machine and of who else is at work on it.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("explore", print_blob=True, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
@@ -20,3 +22,17 @@ def no_collector():
     gc.disable()
     yield
     gc.enable()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c_is_heard():
+    """A shell starts a job in the background, and nohup any job, with SIGINT ignored. Python then installs no
+    handler, and a test that presses Ctrl-C waits for nothing. The suite sets its own; a child process it starts gets
+    the default, for exec passes on what is ignored and nothing else.
+    """
+    inherited = signal.getsignal(signal.SIGINT)
+    if inherited in (signal.SIG_IGN, signal.SIG_DFL, None):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    if inherited in (signal.SIG_IGN, signal.SIG_DFL):
+        signal.signal(signal.SIGINT, inherited)
