@@ -208,3 +208,21 @@ def test_interrupted_passes_keep_the_best_so_far(monkeypatch):
     fit = coordinate_ascent(machine, 1e-10, 1000)
     assert fit.stopped_by == "interrupted"
     assert fit.proof.dual <= fit.proof.primal < machine.loss(np.zeros(machine.rows.n))
+
+
+@few
+@given(seed=seeds, price=st.sampled_from([(1.0, 1.0), (1e3, 1e-4), (1e6, 1e-6)]))
+@pytest.mark.filterwarnings("error")
+def test_an_interior_point_stops_where_only_rounding_is_left(seed, price):
+    """A gap that can never be met: the products may not fall on until reciprocals of multipliers are infinite."""
+    rng = np.random.default_rng(seed)
+    X = 20.0 * rng.standard_normal((50, 2))
+    y = np.where(rng.random(50) < 0.5, 1.0, -1.0)
+    y[:2] = [1.0, -1.0]
+    machine = Machine.hinge(Rows.of(X), y, np.where(y > 0, *price))
+    fit = interior(machine, X.mean(axis=0), 1e-6, 1000, further=1e-300)
+    assert fit.iterations < 60
+    if price != (1e6, 1e-6):  # there 1e12 of cost cancel in the sums of multipliers
+        assert fit.stopped_by == "gap ≤ tol"
+        again = interior(machine, X.mean(axis=0), 1e-9, 1000)
+        assert fit.proof.primal <= again.proof.primal + again.proof.gap

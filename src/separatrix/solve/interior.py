@@ -7,6 +7,9 @@ Optimal where w = Σ sign·α x, Σ sign·α = 0, and every product α s, m ξ i
 
     (P + Σ_i z zᵀ/D) (dw, db) = −r_d + Σ_i sign·z q/D,        dα = (q − sign·dη)/D,   z = (x − centre, 1)
 
+Where the gap is rounding alone the products can fall on, to numbers whose reciprocals are infinite: steps end once the
+products are less than the objective's own rounding, or once the gap no longer falls although it is small enough.
+
 Mehrotra's predictor (σ = 0) says how far a step may go and so σ = (μ_aff/μ)³, his corrector adds the products of the
 predictor. Dual residuals r_d shrink by 1 − t with every step of length t. What a row remembers (η, α, m, s, ξ) is the
 sweep's memo. Three passes a step: Σ z zᵀ/D, the predictor, the corrector; 15 to 30 steps whatever n.
@@ -22,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.engine import sweep
 from separatrix.data.interior_loops import advance, centred_rows, correct, predict, weigh
 from separatrix.data.rows import Block
@@ -30,6 +33,7 @@ from separatrix.data.tube import Machine, Proof, best_intercept, blocked
 
 SHORT_OF_THE_WALL = 0.995
 TINY_STEP = 1e-7
+IDLE = 4  # steps that may leave a gap that is small enough as large as it is
 STALLED = "rounding: no step is left"
 
 
@@ -103,10 +107,12 @@ class _Interior:
     def run(self, tol: float, further: float, max_iter: int) -> MarginFit:
         stopped, iterations = "max_iter reached", 0
         best: tuple[FloatArray, float, Proof] | None = None
+        least, idle = np.inf, 0
         try:
             for iterations in range(max_iter + 1):
                 sums = self._weigh()
                 mu, primal, estimate = self._estimates(sums)
+                least, idle = (estimate, 0) if estimate <= 0.5 * least else (least, idle + 1)
                 if self.verbose:
                     print(
                         f"  step {iterations:3d}   objective {primal:.10g}   gap about {estimate:.1e}",
@@ -117,7 +123,8 @@ class _Interior:
                     if best[2].gap <= tol * abs(best[2].primal):
                         stopped = "gap ≤ tol"
                         break
-                if iterations == max_iter or not self._newton_step(sums, mu):
+                spent = self._is_rounding(sums, primal) or (idle >= IDLE and estimate <= tol * abs(primal))
+                if iterations == max_iter or spent or not self._newton_step(sums, mu):
                     stopped = stopped if iterations == max_iter else STALLED
                     break
         except KeyboardInterrupt:
@@ -140,6 +147,10 @@ class _Interior:
             return mu, primal, abs(float(sums.sums[0])) + float(np.linalg.norm(self.residual)) ** 2
         return mu, primal, abs(primal - dual)
 
+    def _is_rounding(self, sums: _Newton, primal: float) -> bool:
+        """Whether all products together are less than what rounding hides in the primal and the dual."""
+        return float(sums.sums[0]) <= EPS * (abs(primal) + abs(float(sums.sums[2])))
+
     def _newton_step(self, sums: _Newton, mu: float) -> bool:
         """Predictor and corrector; False when no step is left to take."""
         from scipy.linalg import lapack
@@ -159,6 +170,8 @@ class _Interior:
 
         first = solve(sums.pull - self.residual)
         ahead: _Predicted = self._sweep(_predict, first)
+        if not (np.isfinite(ahead.pulls).all() and np.isfinite(ahead.sums).all()):
+            return False  # a multiplier has underflowed: 1/α is no number
         t = ahead.largest
         mu_ahead = mu + (t * ahead.sums[0] + t * t * ahead.sums[1]) / self.pairs
         aim = mu * max(mu_ahead / mu, 0.0) ** 3
