@@ -25,7 +25,6 @@ from separatrix import (
     GaussianNB,
     GeneralizedLinearModel,
     LinearDiscriminantAnalysis,
-    LinearRule,
     LinearSVC,
     LogisticRegression,
     NaiveBayes,
@@ -309,7 +308,7 @@ def refused():
     words = ["a dog", "a cat"] * 5
     frame = pd.DataFrame(X, columns=["y", "a", "b"])
     endless = LogisticRegression().fit(X, y)
-    endless.rule_ = LinearRule(np.full(3, np.inf), 0.0)
+    endless.coef_ = np.full((1, 3), np.inf)
     return {
         "draws random numbers": BayesianLogisticRegression(predictive="monte_carlo").fit(X, y),
         "kernel of your own": SVC(kernel=lambda a, b: a @ b.T, calibrate="sigmoid").fit(X, y),

@@ -26,6 +26,15 @@ def _scores(X: Any, coef: FloatArray, intercept: FloatArray | float) -> FloatArr
     return np.asarray(X @ np.asarray(coef, dtype).T + np.asarray(intercept, dtype))
 
 
+def sparse_scores(X: Any, coef: Any, intercept: Any) -> FloatArray:
+    """The same of weights that are a SciPy sparse matrix (1, p) or (K, p); (n,) or (n, K). O(n · nonzero weights)."""
+    dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+    product = X @ coef.astype(dtype, copy=False).T
+    dense = product.toarray() if hasattr(product, "toarray") else np.asarray(product)
+    scores = dense + np.asarray(intercept, dtype)
+    return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
 @dataclass(frozen=True)
 class LinearRule:
     """s(x) = w·x + w₀, and the distances and margins that follow from it ([6867] 5.1).

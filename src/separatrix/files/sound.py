@@ -16,12 +16,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from separatrix.core.linear import LinearRule
 from separatrix.data.stumps import Ensemble, Stump
 from separatrix.data.trees import Forest, Tree
 from separatrix.files.archive import ModelFileError
 from separatrix.models.generative_classifier import GenerativeClassifier
 from separatrix.models.parts import BagPart, BernoulliPart, NormalPart, Part
+from separatrix.models.rule import LiveRule
 
 NODE_FIELDS = {"feature", "threshold", "child", "extra"}
 
@@ -29,10 +29,9 @@ NODE_FIELDS = {"feature", "threshold", "child", "extra"}
 def check_sound(model: Any) -> None:
     """Raise :class:`ModelFileError` where parts of a loaded model do not fit each other.
 
-    >>> from separatrix.core.linear import LinearRule
     >>> from separatrix.models.logistic import LogisticRegression
     >>> model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
-    >>> model.rule_ = LinearRule(np.ones(7), 0.0)
+    >>> model.coef_ = np.ones((1, 7))
     >>> check_sound(model)
     Traceback (most recent call last):
         ...
@@ -108,10 +107,12 @@ def _width(owner: Any) -> int:
 
 
 def _estimator(model: Any) -> None:
-    rule, vectors = vars(model).get("rule_"), vars(model).get("support_vectors_")
+    vectors, state = vars(model).get("support_vectors_"), vars(model)
     widths = []
-    if isinstance(rule, LinearRule) and not isinstance(model, GenerativeClassifier):
-        widths.append(np.shape(rule.coef)[-1])
+    if isinstance(model, LiveRule) and "coef_" in state and not isinstance(model, GenerativeClassifier):
+        widths.append(np.shape(state["coef_"])[-1])
+        if state.get("_limit") is not None:
+            widths.append(np.shape(state["_limit"][0].coef)[-1])
     if vectors is not None and getattr(model, "kernel", None) != "precomputed":
         widths.append(vectors.shape[1])
     for width in widths:

@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import (
     drop_absent_classes,
@@ -19,6 +18,7 @@ from separatrix.data.door import (
     refuse_one_class,
 )
 from separatrix.data.rows import over_rows
+from separatrix.models.rule import LiveRule, SparseCoef
 
 
 class Classifier(ClassifierMixin, BaseEstimator):
@@ -113,17 +113,16 @@ def minimum_cost(model: Any, X: Any, cost: Any) -> np.ndarray:
     return np.asarray(model.classes_[np.asarray(model.predict_proba(X) @ matrix).argmin(axis=1)])
 
 
-class LinearClassifier(Classifier):
+class LinearClassifier(LiveRule, SparseCoef, Classifier):
     """A classifier whose score is w·x + w₀: prediction, and the geometry of its surface.
 
-    Subclasses set ``classes_``, ``coef_`` (1, p) or (K, p), ``intercept_`` (1,) or (K,), and ``rule_``.
+    Subclasses set ``classes_``, ``coef_`` (1, p) or (K, p), ``intercept_`` (1,) or (K,); ``rule_`` is read
+    from them.
     """
-
-    rule_: LinearRule
 
     def decision_function(self, X: Any) -> FloatArray:
         """w·x + w₀ of each row: (n,) for two classes, (n, K) for more."""
-        return self._on_rows(X, self.rule_.score if hasattr(self, "rule_") else None)
+        return self._on_rows(X, self._score)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest score, which is also the most probable one."""
@@ -144,15 +143,16 @@ class LinearClassifier(Classifier):
 
     def _winner(self, cells: Any) -> np.ndarray:
         """Index of the class with the largest score."""
-        scores = self.rule_.score(cells)
+        scores = self._score(cells)
         return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
 
     def _margin(self, kind: str, X: Any, y: Any) -> FloatArray:
         check_is_fitted(self)
         cells = read_for_prediction(self, X)
         codes = self._codes_of(y, cells.shape[0])
-        target = 2.0 * codes - 1.0 if self.rule_.coef.ndim == 1 else codes
-        margin: FloatArray = getattr(self.rule_, kind)(cells, target)
+        rule = self.rule_
+        target = 2.0 * codes - 1.0 if rule.coef.ndim == 1 else codes
+        margin: FloatArray = getattr(rule, kind)(cells, target)
         return margin
 
     def __sklearn_tags__(self) -> Any:

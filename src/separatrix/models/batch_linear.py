@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from separatrix.core.linear import LinearRule
 from separatrix.core.losses import Logistic, Multinomial
 from separatrix.core.numerics import FloatArray, expit, softmax
 from separatrix.data.kernels import Index
@@ -106,7 +105,6 @@ def fit_logistic_bags(
             continue
         one = clone(model).set_params(random_state=seeds[b])
         one.classes_, one.n_features_in_ = classes, p
-        one.rule_ = LinearRule(fit.coef[i], fit.intercept[i])
         one.coef_ = np.atleast_2d(fit.coef[i]).copy()
         one.intercept_ = np.atleast_1d(fit.intercept[i]).copy()
         one.n_iter_ = np.array([int(fit.sweeps)], dtype=np.int32)

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
 from separatrix.data.door import (
@@ -454,7 +453,6 @@ class BayesianLogisticRegression(LinearClassifier):
         """Learned attributes from the mode and its curvature."""
         F, posterior, prior = fit.objective, fit.posterior, fit.prior
         coef, intercept = F.to_user(fit.theta)
-        self.rule_ = LinearRule(coef, float(intercept) if coef.ndim == 1 else intercept)
         self.coef_ = np.atleast_2d(coef).copy()
         self.intercept_ = np.atleast_1d(np.asarray(intercept, dtype=float)).copy()
         self.covariance_ = posterior.covariance()

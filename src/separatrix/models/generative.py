@@ -26,7 +26,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from separatrix.core.grouped import Members
-from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray, logsumexp, softmax
 from separatrix.data.door import (
     as_labels,
@@ -44,6 +43,7 @@ from separatrix.data.door import (
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows
 from separatrix.models.base import Classifier, minimum_cost
+from separatrix.models.rule import LiveRule
 from separatrix.verdict.gaps import ROUNDING
 from separatrix.verdict.verdict import ConvergenceWarning, Verdict
 
@@ -91,7 +91,7 @@ class _Task:
     k: int
 
 
-class Generative(Classifier):
+class Generative(LiveRule, Classifier):
     """A classifier by way of Pr(X, Y); see the module. Subclasses set ``classes_`` through `fit`."""
 
     em_tol: float
@@ -534,10 +534,9 @@ class Generative(Classifier):
     def _set_rule(self, beta: FloatArray, gamma: FloatArray) -> None:
         """Publish a linear form β_k·x + γ_k; one row for two classes, the difference."""
         self.coef_, self.intercept_ = beta, gamma
-        self.rule_ = LinearRule(beta[0], float(gamma[0])) if len(beta) == 1 else LinearRule(beta, gamma)
 
     def _forget_rule(self) -> None:
-        for name in ("rule_", "coef_", "intercept_"):
+        for name in ("coef_", "intercept_"):
             self.__dict__.pop(name, None)
 
     def _columns(self, which: np.ndarray) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 
 from separatrix.core.families import family
 from separatrix.core.grouped import GroupScatter, Members
+from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import refuse_infinite, refuse_not_finite
 from separatrix.models.generative import Facts, Generative
@@ -195,13 +196,17 @@ class GenerativeClassifier(Generative):
         beta = np.hstack([flat[i] for i in self._kept]) if self._kept else np.zeros((k, 0))
         partition = self._family.log_partition(eta)
         gamma = -np.reshape(partition, (k, -1)).sum(axis=1) + self._log_prior
-        only_x = self._kept == [self._x_part()]
         if k == 2:
             with np.errstate(invalid="ignore"):  # a class without rows has no parameters
                 beta, gamma = beta[1:] - beta[:1], gamma[1:] - gamma[:1]
         self._set_rule(beta, gamma)
-        if not only_x:
-            del self.rule_  # linear in T(x), which has no geometry of x
+
+    @property
+    def rule_(self) -> LinearRule:
+        """The rule of ``coef_`` and ``intercept_``, where T(x) is x itself; else the score has no geometry of x."""
+        if "coef_" not in self.__dict__ or self._kept != [self._x_part()]:
+            raise AttributeError("the score is linear in features(X), not in X: there is no rule_ of X")
+        return super().rule_
 
     def _x_part(self) -> int:
         """Which part of T(x) is x itself; −1 when none is."""

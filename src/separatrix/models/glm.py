@@ -19,7 +19,6 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core import links
-from separatrix.core.linear import LinearRule
 from separatrix.core.links import Link
 from separatrix.core.losses import Logistic, Loss
 from separatrix.core.numerics import FloatArray
@@ -38,12 +37,13 @@ from separatrix.data.observations import Observations, read_observations, read_o
 from separatrix.inference.likelihood import Likelihood
 from separatrix.inference.mixin import PENALISED, Inferential
 from separatrix.models.existence import Existence, glm_existence, glm_verdict, worth_a_proof
+from separatrix.models.rule import LiveRule
 from separatrix.models.running import check_limits, threads, warn_of
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.registry import SOLVERS
 
 
-class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
+class GeneralizedLinearModel(Inferential, LiveRule, RegressorMixin, BaseEstimator):
     """g(E[y | x]) = w·x + b, Var y = φ V(μ)/precision: fitted by maximum likelihood, with tests and a verdict.
 
     min over w, b of (1/W) Σ_i s_i ½ d(y_i, μ_i) + ½ α ‖w‖², the objective of scikit-learn's GLM regressors. Notes
@@ -396,7 +396,7 @@ class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
     ) -> None:
         self.family_, self.link_ = family, link
         self.coef_, self.intercept_ = np.asarray(fit.coef), float(fit.intercept)
-        self.rule_ = LinearRule(self.coef_, np.asarray(self.intercept_))
+        self._forget_limit()
         objective = fit.objective
         if isinstance(objective.loss, GlmLoss) and objective.loss.observed:
             objective = replace(objective, loss=replace(objective.loss, observed=False))
@@ -420,7 +420,7 @@ class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
             self._likelihood_.__dict__["at"] = last  # the sweep for the errors has been made already
         verdict, limits = glm_verdict(self, problem, fit, existence, self._likelihood_)
         if limits is not None:
-            self.rule_, self.coef_, self.intercept_ = limits
+            self._keep_limit(*limits)
             lost = np.full((len(self._likelihood_.names),) * 2, np.nan)
             self._likelihood_.__dict__["model_covariance"] = lost
         self.verdict_ = replace(verdict, seconds=time.perf_counter() - began)
@@ -436,7 +436,7 @@ class GeneralizedLinearModel(Inferential, RegressorMixin, BaseEstimator):
         return null_intercept(family, link, seen, bool(self.fit_intercept)) if found is None else float(found)
 
     def _mean(self, cells: Any, shift: FloatArray | None, kind: str) -> FloatArray:
-        eta = self.rule_.score(cells)
+        eta = self._score(cells)
         eta = eta if shift is None else eta + shift
         return eta if kind == "link" else self.link_.inverse(eta)
 

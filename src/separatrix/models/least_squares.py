@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.linear import LinearRule
 from separatrix.core.losses import Squared
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Gram, Moments, QRFactor, trustworthy
@@ -111,8 +110,6 @@ class LeastSquaresClassifier(LinearClassifier):
             sweeps = sum(f.sweeps for f in fits)
             self.n_iter_ = max(f.outcome.iterations for f in fits)
         self.coef_, self.intercept_ = coef, intercept
-        single = len(coef) == 1
-        self.rule_ = LinearRule(coef[0] if single else coef, intercept[0] if single else intercept)
         self.verdict_ = Verdict(
             type(self).__name__, "closed form", value, max(gap, ROUNDING * value), max(1e-12 * value, 1e-26),
             len(solution.aliased) == 0, sweeps + 1, time.perf_counter() - began,
@@ -127,6 +124,10 @@ class LeastSquaresClassifier(LinearClassifier):
         if len(self.classes_) == 2 and getattr(scores, "ndim", 1) == 2:
             return scores[:, 1] - scores[:, 0]
         return scores
+
+    def _heads(self) -> tuple[int, ...]:
+        k = len(self.classes_)
+        return (1, 2) if k == 2 else (k,)  # two classes: one row for ± coding, two for one-hot
 
     def _check_parameters(self) -> None:
         if not is_positive(self.target, finite=True):

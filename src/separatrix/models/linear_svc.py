@@ -269,7 +269,7 @@ class LinearSVC(Calibrated, LinearClassifier):
 
     def _machine_scores(self, cells: Any) -> FloatArray:
         """What is calibrated: the machines' scores; of "crammer_singer" by how much a class leads the others."""
-        scores = np.asarray(self.rule_.score(cells))
+        scores = np.asarray(self._score(cells))
         return _leads(scores) if hasattr(self, "dual_coef_") and scores.ndim == 2 else scores
 
     def _winner(self, cells: Any) -> np.ndarray:
@@ -379,11 +379,6 @@ class LinearSVC(Calibrated, LinearClassifier):
     def _keep(self, coef: Sequence[FloatArray], intercept: Sequence[float]) -> None:
         self.coef_ = np.array(coef)
         self.intercept_ = np.array(intercept, dtype=float)
-        single = len(self.coef_) == 1
-        self.rule_ = LinearRule(
-            self.coef_[0].copy() if single else self.coef_.copy(),
-            float(self.intercept_[0]) if single else self.intercept_.copy(),
-        )
 
     def _full_joint(self) -> tuple[FloatArray, FloatArray]:
         """w (K, p) and b (K,) of "crammer_singer": of two classes the difference is kept, half of it for each."""

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.core.linear import LinearRule
 from separatrix.core.losses import Logistic, Multinomial
 from separatrix.core.numerics import FloatArray, expit, softmax
 from separatrix.data.door import (
@@ -179,7 +178,8 @@ class LogisticRegression(Inferential, LinearClassifier):
             if proof is None or proof.kind == "overlap":
                 verdict = verdict_of(self, problem, fit, proof, undecided)
             else:
-                verdict, self.rule_, self.coef_, self.intercept_ = no_optimum(self, problem, fit, proof)
+                verdict, *limit = no_optimum(self, problem, fit, proof)
+                self._keep_limit(*limit)
             self.verdict_ = replace(verdict, seconds=time.perf_counter() - began)
             self._keep_likelihood(problem, fit, sample_weight)
         self.n_iter_ = np.array([fit.outcome.iterations], dtype=np.int32)
@@ -198,7 +198,7 @@ class LogisticRegression(Inferential, LinearClassifier):
         """P(class | x): (n, K), rows sum to one."""
 
         def probability(cells: Any) -> FloatArray:
-            scores = self.rule_.score(cells)
+            scores = self._score(cells)
             if scores.ndim == 1:
                 return np.column_stack([expit(-scores), expit(scores)])
             return softmax(scores)
@@ -213,7 +213,7 @@ class LogisticRegression(Inferential, LinearClassifier):
         """log P(class | x) from the scores, so that a small probability keeps its digits."""
 
         def log_probability(cells: Any) -> FloatArray:
-            scores = self.rule_.score(cells)
+            scores = self._score(cells)
             if scores.ndim == 1:
                 return -np.logaddexp(0.0, np.column_stack([scores, -scores]))
             shifted = scores - scores.max(axis=1, keepdims=True)
@@ -332,7 +332,7 @@ class LogisticRegression(Inferential, LinearClassifier):
     # ---- the answer ----
 
     def _set_rule(self, fit: LinearFit) -> None:
-        self.rule_ = LinearRule(fit.coef, fit.intercept)
+        self._forget_limit()
         self.coef_ = np.atleast_2d(fit.coef).copy()
         self.intercept_ = np.atleast_1d(np.asarray(fit.intercept, dtype=float)).copy()
 

@@ -17,7 +17,6 @@ from typing import Any, NoReturn
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from separatrix.core.linear import LinearRule
 from separatrix.core.losses import Perceptron as Criterion
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import (
@@ -337,10 +336,6 @@ class Perceptron(FromMistakes, LinearClassifier):
         first = np.array(started if started is not None else [m.start for m in machines])
         self.coef_, self.intercept_ = chosen[:, :-1].copy(), chosen[:, -1].copy()
         self.coef_start_, self.intercept_start_ = first[:, :-1].copy(), first[:, -1].copy()
-        single = len(machines) == 1
-        self.rule_ = LinearRule(
-            self.coef_[0] if single else self.coef_, float(self.intercept_[0]) if single else self.intercept_
-        )
         self._online_ = [
             (m.w.copy(), m.drift.copy() if self.average else np.zeros(len(m.w)), m.seen, w)
             for m, w in zip(machines, first, strict=True)

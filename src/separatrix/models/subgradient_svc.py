@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import (
     drop_absent_classes,
@@ -111,7 +110,6 @@ class SubgradientSVC(LinearClassifier):
             stopped = run.go()
             coef, b, proof = run.best()
         self.coef_, self.intercept_ = coef[None, :].copy(), np.array([b])
-        self.rule_ = LinearRule(coef.copy(), b)
         self.n_iter_ = run.steps
         self.objective_path_ = np.array(run.values)
         self.reports_ = [margin_report(machine, proof, coef)]
