@@ -124,7 +124,7 @@ class SparseCoef:
         >>> from separatrix import LogisticRegression
         >>> X = np.eye(4)[[0, 1, 2, 3, 0, 1]]
         >>> model = LogisticRegression().fit(X, [0, 1, 0, 1, 0, 1])
-        >>> model.coef_[np.abs(model.coef_) < 0.4] = 0.0
+        >>> model.coef_[np.abs(model.coef_) < 0.5] = 0.0
         >>> type(model.sparsify().coef_).__name__, model.coef_.nnz
         ('csr_matrix', 2)
         >>> type(model.densify().coef_).__name__
