@@ -193,7 +193,8 @@ def best_intercept(machine: Machine, eta: FloatArray, intercept: float) -> float
     corner, cost, below = corner[live][order], cost[live][order], below[live][order]
     if not machine.squared:
         slope = -cost[below].sum() + np.cumsum(cost)  # to the right of each corner
-        first, last = int(np.argmax(slope >= 0)), int(np.argmax(slope > 1e-12 * cost.sum()))
+        flat = 1e-12 * cost.sum()  # a slope that rounding may have moved off zero
+        first, last = int(np.argmax(slope >= -flat)), int(np.argmax(slope > flat))
         return float(0.5 * (corner[first] + corner[max(first, last)]))
     # 2 Σ cost (b − corner) over sides active at b; between corners it is linear in b
     c_low, c_high = np.where(below, cost, 0.0), np.where(below, 0.0, cost)

@@ -68,7 +68,8 @@ class LinearSVC(Calibrated, LinearClassifier):
     ----------
     penalty : only "l2"
     loss : "squared_hinge" or "hinge"
-    dual : "auto"; True asks for dual coordinate ascent, False for Newton on the primal (squared hinge only)
+    dual : "auto"; True asks for dual coordinate ascent, False for Newton on the primal (squared hinge only). Ascent
+        on few cells, or short of its gap, is finished by a method with a factor, and the verdict says so
     tol : the fit stops when a feasible dual point proves the objective within tol/100 (relatively) of its minimum
     C : cost of a slack, positive, or ``np.inf`` for a hard margin
     multi_class : "ovr", or "crammer_singer": ½Σ_k‖w_k‖² + C Σ_i s_i max_k (1[k ≠ y_i] + η_ik − η_iy_i),
@@ -699,6 +700,10 @@ def verdict_of(
     if "interrupted" in stops:
         status, stopped = "interrupted", "interrupted"
     free = any(m.fit_intercept and not m.squared and not m.hard for m in machines)
+    finished = [f.finished for f in fits if f.finished]
+    if finished:
+        more = f" (the first of {len(finished)} machines)" if len(finished) > 1 else ""
+        findings = (*findings, finished[0] + more)
     return Verdict(
         name, status, float(primal), float(gap), goal, None if free else True, sum(f.sweeps for f in fits) + 1.0, 0.0,
         stopped, findings,

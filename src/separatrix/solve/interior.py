@@ -7,8 +7,8 @@ Optimal where w = Σ sign·α x, Σ sign·α = 0, and every product α s, m ξ i
 
     (P + Σ_i z zᵀ/D) (dw, db) = −r_d + Σ_i sign·z q/D,        dα = (q − sign·dη)/D,   z = (x − centre, 1)
 
-Where the gap is rounding alone the products can fall on, to numbers whose reciprocals are infinite: steps end once the
-products are less than the objective's own rounding, or once the gap no longer falls although it is small enough.
+Where the gap is rounding alone the products can fall on, to numbers whose reciprocals are infinite: steps end once
+the products are less than the objective's own rounding, or once a gap that is small enough no longer falls.
 
 Mehrotra's predictor (σ = 0) says how far a step may go and so σ = (μ_aff/μ)³, his corrector adds the products of the
 predictor. Dual residuals r_d shrink by 1 − t with every step of length t. What a row remembers (η, α, m, s, ξ) is the
@@ -47,6 +47,7 @@ class MarginFit:
     iterations: int
     sweeps: float
     stopped_by: str
+    finished: str = ""  # a sentence where another method did the last steps
 
 
 def interior(
@@ -216,7 +217,7 @@ class _Interior:
             better = best_intercept(machine, proof.eta, b)
             moved = machine.prove(coef, better, beta)
             self.sweeps += 1
-            if moved.primal < proof.primal:
+            if moved.primal <= proof.primal + 64 * EPS * abs(proof.primal):  # of equals, the middle one
                 b, proof = better, moved
         if before is not None and before[2].primal <= proof.primal:
             dual = max(before[2].dual, proof.dual)

@@ -4,6 +4,9 @@ squared loss, few columns     Newton (solve/finite_newton.py)
 corners, few columns          interior point (solve/interior.py)
 wide and small                the same, in the span of the rows: w = Xᵀa has no more freedom than n
 many columns                  dual coordinate ascent (solve/coordinate.py), rows in memory
+
+Coordinate ascent stops at a gap, anywhere within it, so its last digits are those of the order of rows. Where a
+factor costs little, or its passes ran out before the gap closed, Newton or the interior point finish what it began.
 """
 
 from __future__ import annotations
@@ -23,11 +26,14 @@ from separatrix.solve.finite_newton import finite_newton
 from separatrix.solve.interior import MarginFit, interior
 from separatrix.solve.programme import quadratic_programme
 
+NAMES = {"newton": "Newton's method", "interior": "an interior point"}
 SOLVERS = ("auto", "interior", "newton", "coordinate", "qp")
 FACTOR_LIMIT = 3000  # columns (or rows, of wide data) up to which a factor is worth forming
 SPARSE_LIMIT = 600  # columns of sparse rows up to which dense tiles of them are
 FURTHER, LITTLE = 1e-12, 1 << 20  # the gap an interior point goes on to on tables of so few cells
 RELATIVE = 100.0  # a fit stops at a gap of tol over this
+CHEAP = 1 << 23  # n·p·min(n, p) up to which a machine of coordinate ascent is always finished
+ROUNDED = 1e-13  # no relative gap below this can be told from rounding
 
 
 def check_solver(name: str, *, squared: bool, hard: bool) -> None:
@@ -80,7 +86,7 @@ def solve_machines(
 
     ``codes`` (n,) says that machine k is class k against the rest, of the same rows: they may then share passes.
     """
-    first = machines[0]
+    first, tol = machines[0], max(tol, ROUNDED)
     name = choose(first) if solver == "auto" else solver
     if first.rows.lazy:
         refuse_lazy(name)
@@ -91,15 +97,49 @@ def solve_machines(
         and first.squared
         and codes is not None
     ):
-        return name, _joint(machines, codes, tol, max_iter, seed, verbose)
+        fits = _joint(machines, codes, tol, max_iter, seed, verbose)
+        return name, _finished(machines, fits, centre, tol, max_iter, verbose)
     if name == "coordinate":
-        return name, _side_by_side(machines, tol, max_iter, seed, verbose)
+        fits = _side_by_side(machines, tol, max_iter, seed, verbose)
+        return name, _finished(machines, fits, centre, tol, max_iter, verbose)
     fits = []
     for machine in machines:
         fits.append(_one(machine, centre, name, tol, max_iter, verbose))
         if fits[-1].stopped_by == "interrupted":
             max_iter = 0  # the rest are judged where they start
     return name, fits
+
+
+def _finished(
+    machines: Sequence[Machine],
+    fits: Sequence[MarginFit],
+    centre: FloatArray,
+    tol: float,
+    max_iter: int,
+    verbose: int,
+) -> list[MarginFit]:
+    """The machines of coordinate ascent, each finished by a method with a factor where that is worth its price."""
+    if any(fit.stopped_by == "interrupted" for fit in fits):
+        return list(fits)
+    rows = machines[0].rows
+    cheap = rows.n * rows.p * min(rows.n, rows.p) <= CHEAP
+    possible = cheap or choose(machines[0]) != "coordinate"
+    name = "newton" if machines[0].squared else "interior"
+    out = []
+    for machine, fit in zip(machines, fits, strict=True):
+        if not (cheap or (possible and fit.stopped_by != "gap ≤ tol")):
+            out.append(fit)
+            continue
+        end = _one(machine, centre, name, tol, max_iter, verbose)
+        if end.stopped_by == "interrupted":
+            out.append(replace(fit, stopped_by="interrupted"))
+        elif end.stopped_by == "gap ≤ tol" or end.proof.gap <= fit.proof.gap:
+            words = f"coordinate ascent took {fit.iterations} passes, {NAMES[name]} {end.iterations} steps to finish"
+            spent = fit.sweeps + end.sweeps
+            out.append(replace(end, iterations=fit.iterations, sweeps=spent, finished=words))
+        else:
+            out.append(fit)
+    return out
 
 
 def _one(
