@@ -33,7 +33,10 @@ from sklearn.svm import SVR as LibSVR
 from sklearn.svm import LinearSVC as Liblinear
 
 from benchmarks import shared
-from separatrix import SVC, SVR, ConvergenceWarning, LinearSVC, LinearSVR
+from separatrix import SVC, SVR, LinearSVC, LinearSVR
+from separatrix.data.rows import Rows
+from separatrix.data.tube import Machine as Tube
+from separatrix.solve.coordinate import coordinate_ascent
 
 SINGLE = float(np.finfo(np.float32).eps) / 2
 TIGHT = 1e-9
@@ -355,15 +358,19 @@ def test_three_solvers_find_one_squared_hinge_machine(case):
 
 
 def test_a_solver_that_runs_out_of_passes_says_how_far_it_is():
-    """Coordinate ascent slows down as C grows; its bound must then cover what the interior point shows."""
+    """Coordinate ascent slows down as C grows; its bound must then cover what the interior point shows, which
+    finishes it in the model."""
     X, y = two_classes(Case("bundled cancer"))
     best = LinearSVC(loss="hinge", solver="interior", C=1e3, tol=1e-7).fit(X, y)
-    with pytest.warns(ConvergenceWarning, match="max_iter"):
-        short = LinearSVC(loss="hinge", solver="coordinate", C=1e3, tol=1e-9, max_iter=500).fit(X, y)
-    value = linear_primal(short.coef_[0], short.intercept_[0], X, y, 1e3)
-    assert short.verdict_.status == "not converged"
-    assert 0 < value - best.verdict_.objective <= short.verdict_.gap * (1 + 1e-9)
-    assert short.verdict_.bound <= best.verdict_.objective * (1 + 1e-9)
+    signs = np.where(y == best.classes_[1], 1.0, -1.0)
+    short = coordinate_ascent(Tube.hinge(Rows.of(X), signs, np.full(len(X), 1e3)), 1e-11, 500)
+    value = linear_primal(short.coef, short.intercept, X, y, 1e3)
+    assert short.stopped_by == "max_iter reached"
+    assert 0 < value - best.verdict_.objective <= short.proof.gap * (1 + 1e-9)
+    assert short.proof.dual <= best.verdict_.objective * (1 + 1e-9)
+    whole = LinearSVC(loss="hinge", solver="coordinate", C=1e3, tol=1e-7, max_iter=500).fit(X, y)
+    assert whole.verdict_.status == "optimal" and "500 passes, an interior point" in str(whole.verdict_)
+    np.testing.assert_allclose(whole.verdict_.objective, best.verdict_.objective, rtol=1e-8)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
