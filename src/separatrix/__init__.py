@@ -52,6 +52,7 @@ _HOME = {
     "ConvergenceWarning": "separatrix.verdict.verdict",
     "Verdict": "separatrix.verdict.verdict",
     "engine": "separatrix.data.engine",
+    "keep_going": "separatrix.data.interrupts",
     "separability": "separatrix.verdict.separability",
     "verify": "separatrix.verdict.verify",
     "read": "separatrix.tables.read",

@@ -62,12 +62,6 @@ def test_with_nothing_done_the_interruption_is_raised():
         side_by_side(work, range(3))
 
 
-def test_spoilt_answers_are_dropped_and_end_the_work():
-    with engine("serial"):
-        done, interrupted = side_by_side(square, range(9), spoilt=lambda found: found == 16)
-    assert interrupted and sorted(done) == [0, 1, 2, 3]
-
-
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_error_is_raised_once_all_have_ended(workers):
     under_way = threading.Semaphore(0)

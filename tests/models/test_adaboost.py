@@ -22,6 +22,7 @@ from separatrix import (
     LabelNoiseWarning,
     LogisticRegression,
     engine,
+    keep_going,
     verify,
 )
 
@@ -370,7 +371,8 @@ def test_an_interrupt_keeps_the_rounds_so_far(monkeypatch):
         return learn(self, t, w, total)
 
     monkeypatch.setattr(StumpLearner, "learn", stopped)
-    model = AdaBoostClassifier(n_estimators=9, keep_weights=True).fit(X, y)
+    with keep_going():
+        model = AdaBoostClassifier(n_estimators=9, keep_weights=True).fit(X, y)
     assert model.verdict_.status == "interrupted" and "5 of 9 rounds" in model.verdict_.findings[0]
     np.testing.assert_array_equal(model.alphas_, whole.alphas_[:5])
     np.testing.assert_array_equal(model.weights_, whole.weights_[:5])

@@ -30,6 +30,7 @@ from separatrix import (
     LinearDiscriminantAnalysis,
     LogisticRegression,
     engine,
+    keep_going,
     verify,
 )
 from separatrix.models.bags import Draws, rows_a_bag, share_interval
@@ -522,7 +523,7 @@ def test_ctrl_c_keeps_the_bags_done():
     X, y = IRIS
     for kind in ("serial", "threads"):
         Impatient.fits = 0
-        with engine(kind, workers=2):
+        with engine(kind, workers=2), keep_going():
             model = BaggingClassifier(Impatient(), 10, random_state=0, oob_score=True).fit(X, y)
         assert 2 <= len(model.estimators_) < 10
         assert model.verdict_.status == "interrupted"

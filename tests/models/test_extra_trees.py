@@ -21,6 +21,7 @@ from separatrix import (
     DecisionTreeRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
+    keep_going,
 )
 from separatrix.data import trees as module
 
@@ -356,7 +357,8 @@ def test_ctrl_c_keeps_the_trees_that_are_finished(monkeypatch):
         return stop(work, items) if len(items) == 10 else real(work, items)
 
     monkeypatch.setattr(module, "each_in_threads", once)
-    model.fit(X, y)
+    with keep_going():
+        model.fit(X, y)
     assert len(model.estimators_) == 4 and model.verdict_.status == "interrupted"
     assert "4 of 10 trees grown" in str(model.verdict_) and "Ctrl-C" in str(model.verdict_)
     monkeypatch.setattr(module, "each_in_threads", real)

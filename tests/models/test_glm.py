@@ -35,6 +35,7 @@ from separatrix import (
     SeparationWarning,
     anova,
     engine,
+    keep_going,
     verify,
 )
 from separatrix.core.links import link as link_of
@@ -855,7 +856,8 @@ def test_an_interrupt_keeps_the_best_so_far(monkeypatch, kind):
         return evaluate(self, *args, **kwargs)
 
     monkeypatch.setattr(Objective, "evaluate", interrupted)
-    model = glm(kind).fit(X, y)
+    with keep_going():
+        model = glm(kind).fit(X, y)
     monkeypatch.undo()
     assert model.verdict_.status == model.verdict_.stopped_by == "interrupted"
     assert not model.verdict_.settled

@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC as SklearnLinearSVC
 from sklearn.svm import LinearSVR as SklearnLinearSVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from separatrix import ConvergenceWarning, verify
+from separatrix import ConvergenceWarning, keep_going, verify
 from separatrix.models.linear_svc import LinearSVC, LinearSVR
 from separatrix.models.subgradient_svc import SubgradientSVC
 
@@ -424,7 +424,8 @@ def test_ctrl_c_keeps_the_best_so_far(monkeypatch):
         return real(*args, **kw)
 
     monkeypatch.setattr(module, "sweep", tired)
-    model = LinearSVC(loss="hinge").fit(X, y)
+    with keep_going():
+        model = LinearSVC(loss="hinge").fit(X, y)
     assert model.verdict_.status == "interrupted" and np.isfinite(model.verdict_.gap)
     assert model.score(X, y) > 0.6
 

@@ -26,7 +26,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from separatrix import ConvergenceWarning, engine, separability, verify
+from separatrix import ConvergenceWarning, engine, keep_going, separability, verify
 from separatrix.core.losses import Perceptron as Criterion
 from separatrix.data.perceptron_loops import IN_CACHE, Visits, dealt, shuffled
 from separatrix.data.rows import Rows
@@ -701,7 +701,8 @@ def test_interrupted_fits_keep_what_they_have(monkeypatch):
         return real(self, visits)
 
     monkeypatch.setattr(solve.LinearMachine, "epoch", epoch)
-    model = Perceptron().fit(X[50:], y[50:])
+    with keep_going():
+        model = Perceptron().fit(X[50:], y[50:])
     assert model.verdict_.status == "interrupted" and model.n_iter_ == 2
 
 
@@ -733,7 +734,7 @@ def test_ctrl_c_during_a_pass_leaves_weights_and_counts_that_agree(monkeypatch, 
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, 4))
     y = np.argmax(X[:, :K] + rng.standard_normal((2000, K)), axis=1)
-    with engine("threads", workers=2):
+    with engine("threads", workers=2), keep_going():
         model = Perceptron(max_iter=100_000, tol=None, average=average).fit(form(X), y)
     check_what_an_interrupted_fit_left(model, X, y)
 
@@ -758,7 +759,7 @@ def check_what_an_interrupted_fit_left(model, X, y):
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to one process")
 @pytest.mark.parametrize("K", [2, 3])
 def test_ctrl_c_in_a_terminal(tmp_path, K):
-    """SIGINT to a fit of a table beyond the caches that would take hours: it ends with what it has."""
+    """SIGINT to a fit of a table beyond the caches that would take hours: it raises, and leaves what it has."""
     program = f"""
 import pickle, sys
 import numpy as np
@@ -766,8 +767,11 @@ from separatrix import Perceptron
 rng = np.random.default_rng(0)
 X = rng.standard_normal((150_000, 20))
 y = np.argmax(X[:, :{K}] + rng.standard_normal((150_000, {K})), axis=1)
-model = Perceptron(max_iter=10**9, tol=None, verbose=1).fit(X, y)
-pickle.dump((model, X, y), open({str(tmp_path / "kept")!r}, "wb"))
+model = Perceptron(max_iter=10**9, tol=None, verbose=1)
+try:
+    model.fit(X, y)
+except KeyboardInterrupt:
+    pickle.dump((model, X, y), open({str(tmp_path / "kept")!r}, "wb"))
 """
     with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True) as process:
         lines = [process.stderr.readline() for _ in range(7)]
@@ -795,7 +799,8 @@ def test_interrupting_the_dual_form(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(solve.KernelMachine, "__init__", short)
-    model = KernelPerceptron(kernel="linear").fit(X, y)
+    with keep_going():
+        model = KernelPerceptron(kernel="linear").fit(X, y)
     assert model.verdict_.status == "interrupted"
     assert model.n_mistakes_ == model.dual_coef_.sum() == 30
     sign = np.where(y == 2, 1, -1)
@@ -929,6 +934,7 @@ def test_interrupting_many_machines(monkeypatch, n_jobs):
 
     monkeypatch.setattr(mistakes, "each_in_threads", interrupted)
     X, y = load_iris(return_X_y=True)
-    model = Perceptron(n_jobs=n_jobs).fit(X, y)
+    with keep_going():
+        model = Perceptron(n_jobs=n_jobs).fit(X, y)
     assert model.verdict_.status == "interrupted"
     assert model.n_mistakes_[0] > 0 and model.n_mistakes_[1] == 0

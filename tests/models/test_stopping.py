@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from separatrix import ConvergenceWarning, LeastSquaresClassifier, LogisticRegression, engine, verify
+from separatrix import (
+    ConvergenceWarning,
+    LeastSquaresClassifier,
+    LogisticRegression,
+    engine,
+    keep_going,
+    verify,
+)
 from separatrix.data.objective import Objective
 from tests.models.reference import long_newton, objective_of, overlapping, quiet
 
@@ -182,7 +189,7 @@ def test_verbose_prints_a_line_a_step_to_standard_error(capfd):
 @pytest.mark.parametrize("K", [2, 3])
 @pytest.mark.parametrize("solver", ["newton", "lbfgs", "gradient"])
 def test_an_interrupt_keeps_the_best_so_far(monkeypatch, solver, K, C):
-    """Ctrl-C in the fourth evaluation: no exception, the last point that was evaluated, its true gap."""
+    """Ctrl-C in the fourth evaluation: the last point that was evaluated, its true gap."""
     X, y = overlapping(120, 4, K, seed=7)
     evaluate, calls = Objective.evaluate, []
 
@@ -193,7 +200,7 @@ def test_an_interrupt_keeps_the_best_so_far(monkeypatch, solver, K, C):
         return evaluate(self, *args, **kwargs)
 
     monkeypatch.setattr(Objective, "evaluate", interrupted)
-    with quiet(ConvergenceWarning):
+    with quiet(ConvergenceWarning), keep_going():
         model = LogisticRegression(C=C, solver=solver, max_iter=1000).fit(X, y)
     monkeypatch.undo()
     verdict = model.verdict_

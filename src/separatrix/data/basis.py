@@ -11,15 +11,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_count, is_positive
+from separatrix.data.estimator import Estimator
 
 
-class RadialBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RadialBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """φ_j(x) = exp(−γ ‖x − c_j‖²): distances to a few centres as new columns ([PC], two centres shown).
 
     Parameters

@@ -21,19 +21,20 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import NAMED, column_name, is_count, is_dask, read_labels, read_table, read_weights
 from separatrix.data.engine import each_in_threads
+from separatrix.data.estimator import Estimator
 
 BLOCK = 8192  # rows coded at a time: a block of the table and its codes stay in cache
 QUANTILE_SLACK = 1e-12  # share of the weight that rounding in a running sum may move
 HUGE = 1e270  # beyond this, a width times the number of bins might overflow
 
 
-class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class Discretizer(OneToOneFeatureMixin, TransformerMixin, Estimator):
     """code(x) = number of cuts below x: every column becomes ordered bins 0, 1, … ([726] discretisation).
 
     Bin i is (cut_{i−1}, cut_i]: a value equal to a cut belongs to the bin below it. Values beyond those seen in

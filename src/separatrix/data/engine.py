@@ -27,6 +27,8 @@ from itertools import islice
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
+from separatrix.data.interrupts import check
+
 if TYPE_CHECKING:
     from separatrix.data.rows import Block, Rows
 
@@ -114,6 +116,7 @@ def sweep(
     Returns the total and the list of memos, one a block, to hand to the next sweep. ``light``: so little work a
     block that handing it to a thread would cost more.
     """
+    check()
     chosen = current_engine()
     count = rows.n_blocks
     memos: Sequence[Any] = memo if memo is not None else [None] * count
@@ -182,8 +185,10 @@ def each_in_threads(work: Callable[[Any], None], items: Sequence[Any]) -> None:
     workers = min(chosen.workers or available_cores(), len(items))
     if chosen.kind == "serial" or workers <= 1:
         for item in items:
+            check()
             work(item)
         return
+    check()
     tasks = [_pool(workers).submit(work, item) for item in items]
     try:
         for task in tasks:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.core.caller import warn
 from separatrix.core.links import Link
 from separatrix.core.numerics import FloatArray
 from separatrix.core.responses import Response
@@ -164,14 +165,11 @@ def _values(y: Any, n: int) -> np.ndarray:
         y = y.compute()
     values = np.asarray(y)
     if values.ndim == 2 and values.shape[1] == 1:
-        import warnings
-
         from sklearn.exceptions import DataConversionWarning
 
-        warnings.warn(
+        warn(
             "A column-vector y was passed when a 1d array was expected: it is read as one response a row",
             DataConversionWarning,
-            stacklevel=5,
         )
         values = values.ravel()
     if values.ndim not in (1, 2) or (values.ndim == 2 and values.shape[1] != 2):

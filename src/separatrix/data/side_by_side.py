@@ -24,6 +24,7 @@ from separatrix.data.engine import (
     engine,
     one_blas_thread,
 )
+from separatrix.data.interrupts import until_interrupted
 
 DASK_ROUND = 16  # items of one call to Dask: Ctrl-C keeps the rounds that are done
 
@@ -32,13 +33,12 @@ def side_by_side(
     work: Callable[[int], Any],
     items: Sequence[int],
     *,
-    spoilt: Callable[[Any], bool] = lambda found: False,
     each: Callable[[int], None] | None = None,
 ) -> tuple[dict[int, Any], bool]:
     """work(item) for each on the engine's workers: what is done, by item, and whether Ctrl-C cut it short.
 
-    ``spoilt`` tells an answer that Ctrl-C cut short itself: it is dropped, and the work ends. ``each`` is told how
-    many are done, after one at a time (on Dask after a round). With nothing done KeyboardInterrupt is raised.
+    ``each`` is told how many are done, after one at a time (on Dask after a round). A piece that Ctrl-C cuts short
+    raises and is left out. With nothing done KeyboardInterrupt is raised.
 
     >>> heard = []
     >>> side_by_side(lambda i: i * i, range(4), each=heard.append)[0][3], heard
@@ -71,25 +71,18 @@ def side_by_side(
                 under_way -= 1
                 state.notify_all()
 
-    try:
-        if alone:
-            for item in items:
-                one(item)
-                if spoilt(done[item]):
-                    raise KeyboardInterrupt
-        else:
-            each_in_threads(one, items)
-    except BaseException as error:  # nothing may go on in the background
-        with state:
-            stop = True
-            state.wait_for(lambda: under_way == 0)
-        if not isinstance(error, KeyboardInterrupt):
-            raise
-        done = {item: found for item, found in done.items() if not spoilt(found)}
-        if not done:
-            raise
-        return done, True
-    return done, False
+    with until_interrupted() as watch:
+        try:
+            if alone:
+                for item in items:
+                    one(item)
+            else:
+                each_in_threads(one, items)
+        finally:  # nothing may go on in the background
+            with state:
+                stop = True
+                state.wait_for(lambda: under_way == 0)
+    return _some(done, watch.interrupted)
 
 
 def say_done(total: int) -> Callable[[int], None]:
@@ -106,17 +99,20 @@ def _dask_tasks(
     done: dict[int, Any] = {}
     task = dask.delayed(_on_a_worker, pure=False)
     shared = dask.delayed(work, traverse=False)
-    try:
+    with until_interrupted() as watch:
         for a in range(0, len(items), DASK_ROUND):
             some = items[a : a + DASK_ROUND]
             done.update(zip(some, dask.compute(*[task(shared, item) for item in some]), strict=True))
             if each is not None:
                 each(len(done))
-    except KeyboardInterrupt:
-        if not done:
-            raise
-        return done, True
-    return done, False
+    return _some(done, watch.interrupted)
+
+
+def _some(done: dict[int, Any], interrupted: bool) -> tuple[dict[int, Any], bool]:
+    """What is done, unless Ctrl-C came before anything was."""
+    if interrupted and not done:
+        raise KeyboardInterrupt("nothing was finished")
+    return done, interrupted
 
 
 def _on_a_worker(work: Callable[[int], Any], item: int) -> Any:

@@ -23,6 +23,7 @@ import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.engine import each_in_threads
+from separatrix.data.interrupts import until_interrupted
 from separatrix.data.tree_loops import (
     ENTROPY,
     GAIN,
@@ -483,9 +484,9 @@ def grow_forest(
         if report is not None:
             report(t)
 
-    try:
+    with until_interrupted() as watch:
         each_in_threads(work, which)
-    except KeyboardInterrupt:
+    if watch.interrupted:
         stopped = True
     kept = sorted(
         list(grown.items()), key=lambda item: item[0]

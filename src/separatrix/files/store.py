@@ -18,7 +18,6 @@ import importlib.metadata
 import io
 import json
 import os
-import warnings
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.core.caller import warn
 from separatrix.files.archive import (
     ABOUT,
     TREE,
@@ -352,11 +352,10 @@ def _warn_of_versions(about: ModelFile) -> None:
     for name in WATCHED:
         then, now = about.versions.get(name, "unknown"), _version(name)
         if then.split(".")[:2] != now.split(".")[:2]:
-            warnings.warn(
+            warn(
                 f"the model was saved by {name} {then} and is read by {now}: its predictions may differ, compare "
                 "some before you rely on it, or save it again",
                 ModelFileWarning,
-                stacklevel=3,
             )
 
 

@@ -10,7 +10,6 @@ specification; the formulas, and why they add up exactly, are in models/decompos
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_count
 from separatrix.data.frames import data_frame
@@ -319,7 +319,7 @@ def bias_variance(
     task = read_task(estimator, X, y, loss, sample_weight)
     draws = read_draws(task, n_bootstraps, max_samples, level, random_state, n_jobs)
     found = judge(estimator, task, draws, int(n_bootstraps), level, n_jobs, verbose, "bias_variance")
-    warn_once(found.warned, stacklevel=2)
+    warn_once(found.warned)
     return found
 
 
@@ -422,9 +422,9 @@ def _points(task: Task, found: Decomposition, prediction: np.ndarray) -> PointPa
     )
 
 
-def warn_once(warned: tuple[tuple[type[Warning], str, int], ...], stacklevel: int) -> None:
+def warn_once(warned: tuple[tuple[type[Warning], str, int], ...]) -> None:
     """One warning for each kind that the fits gave."""
     for kind, text, times in warned:
         if times > 1:
             text = f"{times} times while fitting bootstraps, first: {text}"
-        warnings.warn(text, kind, stacklevel=stacklevel + 1)
+        warn(text, kind)

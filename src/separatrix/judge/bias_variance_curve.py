@@ -17,6 +17,7 @@ from sklearn.base import clone
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.frames import data_frame
+from separatrix.data.interrupts import until_interrupted
 from separatrix.data.pictures import pyplot
 from separatrix.inference.summary import Summary
 from separatrix.judge.bias_variance import BiasVariance, judge, read_draws, warn_once
@@ -203,19 +204,15 @@ def bias_variance_curve(
     interrupted = False
     for value in values:
         title = f"{param_name}={_short(value)}"
-        try:
+        with until_interrupted() as watch:
             model = clone(estimator).set_params(**{param_name: value})
-            found = judge(model, task, draws, int(n_bootstraps), level, n_jobs, verbose, title)
-        except KeyboardInterrupt:
-            if not results:
-                raise
-            interrupted = True
+            results.append(judge(model, task, draws, int(n_bootstraps), level, n_jobs, verbose, title))
+        if not results:
+            raise KeyboardInterrupt("nothing was finished")
+        interrupted = watch.interrupted or results[-1].interrupted
+        if interrupted:
             break
-        results.append(found)
-        if found.interrupted:
-            interrupted = True
-            break
-    warn_once(_together(results), stacklevel=2)
+    warn_once(_together(results))
     return BiasVarianceCurve(str(param_name), values, tuple(results), interrupted)
 
 

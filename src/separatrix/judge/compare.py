@@ -25,6 +25,7 @@ from sklearn.utils.validation import _num_samples
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_count, read_labels
 from separatrix.data.engine import available_cores, current_engine
+from separatrix.data.interrupts import until_interrupted
 from separatrix.judge.alerts import Alert, alerts
 from separatrix.judge.budget import BASELINE, Split
 from separatrix.judge.candidates import Candidate, Facts, encoder_of, read_models, read_X
@@ -174,7 +175,7 @@ def _outcome(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the folds' own warnings say the same
         if not race.interrupted:
-            try:
+            with until_interrupted() as watch:
                 race._say("refit", ranking[0], -1, f"{ranking[0]} is fitted to all rows")
                 _ = refits[ranking[0]]
                 if tested is not None:
@@ -183,8 +184,7 @@ def _outcome(
                             on_test[name] = _on_test(
                                 refits[name], tested, facts.classes, race.cost, race.seed, level
                             )
-            except KeyboardInterrupt:
-                race.interrupted = True
+            race.interrupted = watch.interrupted
     spent = race.elapsed()
     race._say("done", None, -1, f"{len(ranking)} models ranked in {spent:.1f} s")
     cut = {m: why for m, why in {**race.cut, **unsuited}.items() if m not in ranking}

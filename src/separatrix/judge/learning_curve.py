@@ -331,7 +331,7 @@ def learning_curve(
     for item, found in done.items():
         scores[:, item % len(steps), item // len(steps)] = found
     warned = counted(caught)
-    warn_once(warned, stacklevel=2)
+    warn_once(warned)
     whole = np.isfinite(scores).all(axis=(0, 1)).any() if interrupted else True
     if not whole:
         raise KeyboardInterrupt

@@ -29,6 +29,7 @@ from sklearn.utils import _safe_indexing
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.engine import engine, one_blas_thread
+from separatrix.data.interrupts import until_interrupted
 from separatrix.judge.budget import BASELINE, GRACE, Budget, FoldResult, short
 from separatrix.judge.candidates import by_guess, encoder_of, forecast
 from separatrix.judge.scores import METRICS
@@ -216,18 +217,18 @@ class Race(Budget):
             warnings.showwarning = self._hear  # called on the fit's thread, so that the model is known
             pool = ThreadPoolExecutor(self.workers, thread_name_prefix="separatrix-judge")
             pending: dict[Future[Any], tuple[str, int]] = {}
-            try:
-                self._pilots(pool)
-                self._admit()
-                self._say("forecast", None, -1, self._plan(), self.forecast())
-                self._folds(pool, pending)
-            except KeyboardInterrupt:
-                self.interrupted = True
-            finally:
-                self._stop = True  # tasks under way end at their next checkpoint: nothing goes on behind
-                for task in pending:
-                    task.cancel()
-                pool.shutdown(wait=True)
+            with until_interrupted() as watch:
+                try:
+                    self._pilots(pool)
+                    self._admit()
+                    self._say("forecast", None, -1, self._plan(), self.forecast())
+                    self._folds(pool, pending)
+                finally:
+                    self._stop = True  # tasks under way end at their next checkpoint: nothing goes on behind
+                    for task in pending:
+                        task.cancel()
+                    pool.shutdown(wait=True)
+            self.interrupted |= watch.interrupted
         self.warned = _by_model(self._heard)
 
     def _folds(self, pool: ThreadPoolExecutor, pending: dict[Future[Any], tuple[str, int]]) -> None:
@@ -307,8 +308,6 @@ class Race(Budget):
                     f"fold {s + 1} took so long that {self.folds} folds do not fit into {short(self.budget or 0)}",
                 )
             return
-        except KeyboardInterrupt:
-            raise
         except Exception as error:
             if name not in self.errors:  # folds side by side may fail together
                 self.errors[name] = error

@@ -71,13 +71,6 @@ def _search() -> Iterator[None]:
         _searching.reset(token)
 
 
-def _finished(model: Any) -> Any:
-    """The fitted model; where Ctrl-C ended its fit early, that is passed on."""
-    if getattr(getattr(model, "verdict_", None), "status", "") == "interrupted":
-        raise KeyboardInterrupt
-    return model
-
-
 def fitted(model: Any, X: Any, y: Any) -> Any:
     """The model fitted to all rows, unless it is called off.
 
@@ -87,10 +80,10 @@ def fitted(model: Any, X: Any, y: Any) -> Any:
     params = model.get_params(deep=False)
     size = params.get("n_estimators", 0)
     if _wanted.get() is None or params.get("warm_start") is not False or size < 2 * STEPS:
-        return _finished(model.fit(X, y))
+        return model.fit(X, y)
     for step in range(1, STEPS + 1):
         checkpoint()
-        _finished(model.set_params(warm_start=True, n_estimators=size * step // STEPS).fit(X, y))
+        model.set_params(warm_start=True, n_estimators=size * step // STEPS).fit(X, y)
     return model.set_params(warm_start=False)
 
 
@@ -290,7 +283,7 @@ class Tuned(_Tuner):
 
     def _loss(self, setting: Mapping[str, Any], fold: _Fold) -> float:
         checkpoint()
-        model = _finished(clone(self.estimator).set_params(**setting).fit(fold.X, fold.y))
+        model = clone(self.estimator).set_params(**setting).fit(fold.X, fold.y)
         if self.scoring == "accuracy":
             return -accuracy(fold.codes, codes_in(model.predict(fold.X_test), self.classes_))
         return log_loss(fold.codes, probabilities(model, fold.X_test, self.classes_))
@@ -346,7 +339,7 @@ class TunedRounds(_Tuner):
     def _stages(self, fold: _Fold) -> list[float]:
         """The loss after each round."""
         checkpoint()
-        model = _finished(clone(self.estimator).fit(fold.X, fold.y))
+        model = clone(self.estimator).fit(fold.X, fold.y)
         known = codes_in(np.asarray(model.classes_), self.classes_)
         losses = []
         for said in model.staged_predict_proba(fold.X_test):

@@ -14,7 +14,6 @@ With K = 2 and ν = 1, Z_t = 2√(ε_t(1 − ε_t)) and ∏ Z_t ≤ exp(−2 Σ 
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Iterator
 from copy import copy
 from typing import Any
@@ -24,6 +23,7 @@ from sklearn.base import clone, is_regressor
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
 from separatrix.data.columns import Encoding
 from separatrix.data.door import _is_frame, is_count, is_dask, is_positive, read_table, read_weights
@@ -361,10 +361,9 @@ class AdaBoostClassifier(Classifier):
 
     def _warn(self, course: Course) -> None:
         if course.few is not None:
-            warnings.warn(
+            warn(
                 f"{course.few}. Look at their labels; fewer rounds or bagging mind them less",
                 LabelNoiseWarning,
-                stacklevel=3,
             )
 
     def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any = None) -> Verdict:

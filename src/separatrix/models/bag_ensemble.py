@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import (
     _check_feature_names,
@@ -26,9 +24,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_dask, read_table, read_weights
 from separatrix.data.engine import available_cores, current_engine
+from separatrix.data.estimator import Estimator
+from separatrix.data.interrupts import until_interrupted
 from separatrix.data.kernels import Index
 from separatrix.data.side_by_side import total_of
 from separatrix.models.bag_fits import (
@@ -69,7 +70,7 @@ class _Run:
     sweeps: float = 0.0
 
 
-class Bagging(BaseEstimator):
+class Bagging(Estimator):
     """What bags of classifiers and of regressions share: the draws, the fits, the verdict."""
 
     estimators_: list[Any]
@@ -150,9 +151,8 @@ class Bagging(BaseEstimator):
         warm = self.warm_start and hasattr(self, "estimators_")
         first = self._bags_there() if warm else 0
         if first == self.n_estimators:
-            warnings.warn(
+            warn(
                 f"warm_start=True and the {first} bags asked for are there already: nothing was fitted",
-                stacklevel=2,
             )
             return self
         plan = Plan(base, cells, target, codes, getattr(self, "classes_", None), draws, takes_weight)
@@ -239,17 +239,17 @@ class Bagging(BaseEstimator):
             return None
         models = {b: Bag(m) for b, m in zip(bags, found.models, strict=True) if m is not None}
         alone = [b for b in bags if b not in models]
+        done: dict[int, Bag] = {}
         interrupted = False
         how = f"in one batch, {found.sweeps:.3g} sweeps serving {len(models)} bags"
         if found.own_hessians:
             how += f", {found.own_hessians} of them with their own Hessian"
         if alone:
-            try:
+            interrupted = True
+            with until_interrupted():
                 done, interrupted = run_bags(partial(fit_bag, plan), alone, self.verbose)
-            except KeyboardInterrupt:
-                if not models:
-                    raise
-                done, interrupted = {}, True
+            if interrupted and not (models or done):
+                raise KeyboardInterrupt("no bag was finished")
             models |= done
             how += f"; {len(alone)} one by one, which the batch did not serve"
         if self.verbose:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
@@ -17,11 +17,12 @@ from separatrix.data.door import (
     read_weights,
     refuse_one_class,
 )
+from separatrix.data.estimator import Estimator
 from separatrix.data.rows import over_rows
 from separatrix.models.rule import LiveRule, SparseCoef
 
 
-class Classifier(ClassifierMixin, BaseEstimator):
+class Classifier(ClassifierMixin, Estimator):
     """Rows in, labels of any hashable type out; subclasses say which class wins a row (`_winner`)."""
 
     classes_: np.ndarray

@@ -12,13 +12,13 @@ Rows B1–B3 and D7 of the specification. The mode and the evidence are found in
 from __future__ import annotations
 
 import time
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
 from separatrix.data.door import (
@@ -419,18 +419,16 @@ class BayesianLogisticRegression(LinearClassifier):
                 verdict = replace(verdict, status="interrupted", stopped_by="interrupted")
             self.verdict_ = replace(verdict, seconds=time.perf_counter() - began)
         if self.verdict_.status == "not converged":
-            warnings.warn(
+            warn(
                 f"the objective may be {self.verdict_.gap:.1e} above its minimum ({self.verdict_.tol:.1e} was asked "
                 f"for; stopped: {self.verdict_.stopped_by}). Increase max_iter, or give a sharper prior",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         if search is not None and search.short:
-            warnings.warn(
+            warn(
                 f"the evidence was still growing after {search.rounds} rounds, as it does where a prior may widen "
                 "for ever (separated classes, few rows): give prior_precision a number, or fewer columns",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return self
 

@@ -18,6 +18,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from separatrix.core.numerics import FloatArray
+from separatrix.data.interrupts import check, until_interrupted
 from separatrix.data.stump_loops import advance, snap, wrong_weight
 from separatrix.data.stumps import UNITS, Table, in_units, whole_weights
 from separatrix.models.running import seed_of
@@ -73,8 +74,9 @@ def boost(model: Any, learner: Any, weight: FloatArray | None) -> Course:
     first = repeats * unit
     w = in_units(repeats, unit)
     votes, carried, spent = np.zeros((len(cls), K)), np.zeros(len(cls)), 0.0
-    try:
+    with until_interrupted() as watch:
         for t in range(T):
+            check()
             total = int(w.sum())
             h, said = learner.learn(t, w, total)
             lost, count = wrong_weight(said, cls, w)
@@ -101,9 +103,9 @@ def boost(model: Any, learner: Any, weight: FloatArray | None) -> Course:
             if error == 0:
                 course.ended = "perfect learner"
                 break
-    except KeyboardInterrupt:
+    if watch.interrupted:
         if not course.rounds:
-            raise
+            raise KeyboardInterrupt
         course.ended = "interrupted"
         votes[:] = 0.0  # a round that was under way may have voted
         for r in course.rounds:

@@ -16,7 +16,6 @@ Cost: one sweep for a fit, one a step of EM. Memory: the facts of a few blocks.
 from __future__ import annotations
 
 import time
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -25,6 +24,7 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
+from separatrix.core.caller import warn
 from separatrix.core.grouped import Members
 from separatrix.core.numerics import FloatArray, logsumexp, softmax
 from separatrix.data.door import (
@@ -332,8 +332,9 @@ class Generative(LiveRule, Classifier):
             (*findings, *self.verdict_.findings[1:]),
         )  # fmt: skip
         if not converged:
-            warnings.warn(
-                f"EM stopped after {len(path)} steps: raise em_max_iter", ConvergenceWarning, stacklevel=4
+            warn(
+                f"EM stopped after {len(path)} steps: raise em_max_iter",
+                ConvergenceWarning,
             )
 
     def _log_prior_density(self) -> float:

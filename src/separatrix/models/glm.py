@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core import links
@@ -32,6 +32,7 @@ from separatrix.data.door import (
     rows_of,
 )
 from separatrix.data.engine import one_blas_thread
+from separatrix.data.estimator import Estimator
 from separatrix.data.objective import Objective
 from separatrix.data.observations import Observations, read_observations, read_offset
 from separatrix.inference.likelihood import Likelihood
@@ -43,7 +44,7 @@ from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.registry import SOLVERS
 
 
-class GeneralizedLinearModel(Inferential, LiveRule, RegressorMixin, BaseEstimator):
+class GeneralizedLinearModel(Inferential, LiveRule, RegressorMixin, Estimator):
     """g(E[y | x]) = w·x + b, Var y = φ V(μ)/precision: fitted by maximum likelihood, with tests and a verdict.
 
     min over w, b of (1/W) Σ_i s_i ½ d(y_i, μ_i) + ½ α ‖w‖², the objective of scikit-learn's GLM regressors. Notes

@@ -12,7 +12,6 @@ import time
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import (
@@ -25,6 +24,7 @@ from separatrix.data.door import (
     read_weights,
     refuse_nonfinite,
 )
+from separatrix.data.estimator import Estimator
 from separatrix.data.kernels import KERNELS, Kernel, Points, centre_of
 from separatrix.data.rows import Rows
 from separatrix.verdict.verdict import Verdict
@@ -38,7 +38,7 @@ SYMMETRIC = (
 SPREAD = 100.0  # ratio of column scales at which scaling is suggested
 
 
-class KernelMachine(BaseEstimator):
+class KernelMachine(Estimator):
     """A model f(x) = Σ β_j k(x_j, x) + b; subclasses fit β and b."""
 
     kernel: Any

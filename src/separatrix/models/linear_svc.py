@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix.core.linear import LinearRule
@@ -33,6 +33,7 @@ from separatrix.data.door import (
     rows_of,
 )
 from separatrix.data.engine import one_blas_thread
+from separatrix.data.estimator import Estimator
 from separatrix.data.rows import Rows
 from separatrix.data.tube import Machine, Proof
 from separatrix.models.base import LinearClassifier
@@ -447,7 +448,7 @@ class TubeReport:
         return dict(zip(self.SIDES, np.bincount(self.states, minlength=4).tolist(), strict=True))
 
 
-class LinearSVR(RegressorMixin, BaseEstimator):
+class LinearSVR(RegressorMixin, Estimator):
     """min_{w,b} ½‖w‖² + C Σ_i s_i max(0, |y_i − w·x_i − b| − ε), or the square of it, with a verdict ([6321]).
 
     Parameters

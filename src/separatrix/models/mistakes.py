@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import (
     is_count,
@@ -17,6 +17,7 @@ from separatrix.data.door import (
     read_weights,
 )
 from separatrix.data.engine import each_in_threads
+from separatrix.data.interrupts import until_interrupted
 from separatrix.data.perceptron_loops import Orders, Visits
 from separatrix.models.base import Classifier
 from separatrix.models.running import check_class_weight, check_limits, class_factors, seed_of, threads
@@ -124,9 +125,9 @@ class FromMistakes(Classifier):
 
         with threads(self.n_jobs):
             visits = self._visits(rows, X)
-            try:
+            with until_interrupted() as watch:
                 each_in_threads(work, range(len(machines)))
-            except KeyboardInterrupt:  # the main thread was waiting: the others end with their epoch
+            if watch.interrupted:  # the main thread was waiting: the others end with their epoch
                 halt.append(True)
                 while running:
                     time.sleep(0.01)
@@ -205,10 +206,9 @@ class FromMistakes(Classifier):
     def _warn(self) -> None:
         verdict = self.verdict_
         if verdict.status == "not converged":
-            warnings.warn(
+            warn(
                 f"no separator was reached: {verdict.findings[0]} (stopped: {verdict.stopped_by})",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     verdict_: Verdict

@@ -17,7 +17,6 @@ Shapes: X (n, p), K classes. Cost: one sweep, O(np); prediction O(npK).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.core.caller import warn
 from separatrix.core.families import Family, family
 from separatrix.core.grouped import GroupMoments, Members
 from separatrix.core.numerics import FloatArray
@@ -436,10 +436,9 @@ class NaiveBayes(Naive):
             if wrong.any():
                 i, j = (int(v[0]) for v in np.nonzero(wrong))
                 what = f"column {column_name(self, j)}, row {i} holds {cells[i, j].item()!r}"
-                warnings.warn(
+                warn(
                     f"{what}, which {part.family.name}, chosen by the training values, does not allow: left out, as "
                     f"a missing cell is ({int(wrong.sum())} in all); name a family for the column (families={{…}})",
-                    stacklevel=3,
                 )
                 cells = np.where(wrong, np.nan, cells)
         self._refuse_cells(cells, 0)

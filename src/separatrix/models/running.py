@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
+from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_count, is_positive
 from separatrix.data.engine import engine
@@ -72,18 +72,16 @@ def threads(n_jobs: int | None) -> Any:
 def warn_of(verdict: Verdict, remedy: str, way: str) -> None:
     """Warn the caller of ``fit`` where no optimum exists (``remedy``) or none was reached (``way``)."""
     if verdict.status == "no optimum":
-        warnings.warn(
+        warn(
             f"no maximum-likelihood estimate exists: {verdict.findings[0]}. coef_ shows ±inf or NaN where a "
             "weight has no "
             f"finite value; predictions are those of the limit. {remedy}",
             SeparationWarning,
-            stacklevel=3,
         )
     elif verdict.status == "not converged":
         proven = f"{verdict.gap:.1e}" if np.isfinite(verdict.gap) else "an unknown amount"
-        warnings.warn(
+        warn(
             f"the objective may be {proven} above its minimum ({verdict.tol:.1e} was asked for; stopped: "
             f"{verdict.stopped_by}). {way}",
             ConvergenceWarning,
-            stacklevel=3,
         )

@@ -27,6 +27,7 @@ from separatrix.data.door import (
     rows_of,
 )
 from separatrix.data.engine import sweep
+from separatrix.data.interrupts import until_interrupted
 from separatrix.data.rows import Block
 from separatrix.data.tube import Machine, Proof, blocked
 from separatrix.models.base import LinearClassifier
@@ -207,7 +208,7 @@ class _Descent:
 
     def go(self) -> str:
         most, look = int(self.model.max_iter), 16
-        try:
+        with until_interrupted():
             for self.steps in range(1, most + 1):
                 if 2 * (self.steps - 1) <= most and (self.steps & (self.steps - 1)) == 0:
                     self.seen, self.mean_b = 0, 0.0  # means start anew at powers of two
@@ -220,9 +221,8 @@ class _Descent:
                     self.proof = (coef, b, proof)
                     if proof.gap <= float(self.model.tol) * proof.primal:
                         return "gap ≤ tol"
-        except KeyboardInterrupt:
-            return "interrupted"
-        return "max_iter reached"
+            return "max_iter reached"
+        return "interrupted"
 
     def _step(self) -> None:
         machine = self.machine

@@ -23,6 +23,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from separatrix.core.numerics import FloatArray
 from separatrix.data.chains import Chains, hands
 from separatrix.data.door import is_count, read_weights
+from separatrix.data.interrupts import until_interrupted
 from separatrix.data.kernels import Index, Kernel, Points
 from separatrix.models.kernel_machine import WHOLE
 from separatrix.models.running import class_factors
@@ -241,12 +242,12 @@ class Search:
 
     def run(self) -> None:
         """Everything; Ctrl-C sets ``interrupted`` and keeps what is finished."""
-        try:
+        with until_interrupted() as watch:
             for g in range(len(self.widths)):
                 self._along(g)
                 if self.interrupted:
                     break
-        except KeyboardInterrupt:
+        if watch.interrupted:
             self.chains.stopped = True
 
     def _along(self, g: int) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix.core.numerics import FloatArray
@@ -28,6 +28,7 @@ from separatrix.data.door import (
     read_weights,
     refuse_infinite,
 )
+from separatrix.data.estimator import Estimator
 from separatrix.data.trees import LEVELS, Binned, Columns, Forest, Options, Tree
 from separatrix.models.base import Classifier
 from separatrix.models.running import check_class_weight, class_factors
@@ -94,7 +95,7 @@ class FittedTree:
         return found[:, 0] if self.classes_ is None else np.asarray(self.classes_[found.argmax(axis=1)])
 
 
-class TreeModel(BaseEstimator):
+class TreeModel(Estimator):
     """Reading, limits and the parts of the verdict that trees and forests have in common."""
 
     criterion: str

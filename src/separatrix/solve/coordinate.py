@@ -25,6 +25,7 @@ import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.coordinate_loops import dense_pass, joint_pass, own_sums, shuffle, sparse_pass
+from separatrix.data.interrupts import check, until_interrupted
 from separatrix.data.sparse import back_k, scores_k
 from separatrix.data.tube import Machine, Proof, best_intercept
 from separatrix.solve.interior import MarginFit
@@ -87,11 +88,12 @@ class _Ascent:
         best: tuple[FloatArray, float, Proof] | None = None
         stopped, passes, sweeps = "max_iter reached", 0, 0.0
         one_pass: Any = sparse_pass if self.machine.rows.sparse else dense_pass
-        try:
+        with until_interrupted() as watch:
             for passes in range(1, max_iter + 1):
                 shuffle(self.active, count, self.random)
                 sweeps += count / total
                 whole = count == total
+                check()
                 count, worst = one_pass(
                     *self.cells,
                     *self.fixed,
@@ -134,7 +136,7 @@ class _Ascent:
                     break
                 goal = worst * min(0.5, max(0.05, np.sqrt(tol / gap)))
                 count, margin = total, np.inf
-        except KeyboardInterrupt:
+        if watch.interrupted:
             stopped = "interrupted"
         if best is None or stopped == "interrupted":
             best = self._proven(best)
@@ -175,8 +177,9 @@ def joint_ascent(
     whose passes are few. O(cells·K) a pass."""
     ascent = _JointAscent(X, codes, machines, first, seed)
     goal, stopped, passes, checks = first_look(tol), "max_iter reached", 0, 0
-    try:
+    with until_interrupted() as watch:
         for passes in range(1, max_iter + 1):
+            check()
             worst = ascent.one_pass()
             if worst > goal and passes < max_iter:
                 continue
@@ -188,7 +191,7 @@ def joint_ascent(
                 stopped = "gap ≤ tol"
                 break
             goal = worst * min(0.5, max(0.05, np.sqrt(tol / gap)))
-    except KeyboardInterrupt:
+    if watch.interrupted:
         stopped = "interrupted"
         ascent.prove()
     return [

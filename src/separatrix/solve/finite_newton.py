@@ -20,6 +20,7 @@ import numpy as np
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.engine import sweep
 from separatrix.data.interior_loops import picked_rows
+from separatrix.data.interrupts import until_interrupted
 from separatrix.data.rows import Block
 from separatrix.data.tube import Machine, Proof, best_intercept, blocked
 from separatrix.solve.interior import STALLED, MarginFit, moves
@@ -43,7 +44,7 @@ def finite_newton(
         eta += w[p]
     memo = blocked(rows, machine.target, machine.up, machine.down, eta, move)
     stopped, sweeps, iterations = "max_iter reached", 0.0, 0
-    try:
+    with until_interrupted() as watch:
         for iterations in range(max_iter + 1):
             total: _Short = sweep(_short_rows, rows, (centre, q, machine.epsilon), memo)[0]
             sweeps += 1
@@ -72,7 +73,7 @@ def finite_newton(
             memo = blocked(rows, machine.target, machine.up, machine.down, eta, move)
             if stopped == "gap ≤ tol":  # one more step after the promise got small: the last is exact
                 break
-    except KeyboardInterrupt:
+    if watch.interrupted:
         stopped = "interrupted"
     coef = w[:p].copy()
     b = float(w[p] - centre @ coef) if machine.fit_intercept else 0.0

@@ -13,6 +13,7 @@ import numpy as np
 
 from separatrix.core.losses import Logistic, Multinomial, SquaredHinge
 from separatrix.core.numerics import FloatArray
+from separatrix.data.interrupts import until_interrupted
 from separatrix.data.objective import Objective
 from separatrix.solve.outcome import Account, Outcome
 from separatrix.verdict.gaps import ROUNDING, FenchelBound
@@ -39,7 +40,7 @@ def gradient_ascent(
     bound = FenchelBound(objective, account.evaluate(objective.zero()) if warm else at)
     highest = at.value
     stopped, gap, iterations = "max_iter reached", np.inf, 0
-    try:
+    with until_interrupted() as watch:
         for iterations in range(1, max_iter + 1):
             gap, _ = bound.gap(theta, at)
             account.visit(theta, at, f"gap {gap:.1e}")
@@ -59,7 +60,7 @@ def gradient_ascent(
         else:
             account.visit(theta, at)
             gap, _ = bound.gap(theta, at)
-    except KeyboardInterrupt:
+    if watch.interrupted:
         stopped = "interrupted"
     norm = float(np.linalg.norm(at.gradient))
     return Outcome(theta, at.value, gap, objective.ridge > 0 or None, iterations, stopped, norm)

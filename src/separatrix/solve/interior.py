@@ -28,6 +28,7 @@ import numpy as np
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.engine import sweep
 from separatrix.data.interior_loops import advance, centred_rows, correct, predict, weigh
+from separatrix.data.interrupts import until_interrupted
 from separatrix.data.rows import Block
 from separatrix.data.tube import Machine, Proof, best_intercept, blocked
 
@@ -109,7 +110,7 @@ class _Interior:
         stopped, iterations = "max_iter reached", 0
         best: tuple[FloatArray, float, Proof] | None = None
         least, idle = np.inf, 0
-        try:
+        with until_interrupted() as watch:
             for iterations in range(max_iter + 1):
                 sums = self._weigh()
                 mu, primal, estimate = self._estimates(sums)
@@ -128,7 +129,7 @@ class _Interior:
                 if iterations == max_iter or spent or not self._newton_step(sums, mu):
                     stopped = stopped if iterations == max_iter else STALLED
                     break
-        except KeyboardInterrupt:
+        if watch.interrupted:
             stopped = "interrupted"
         best = self._proven(best) if best is None or stopped != "gap ≤ tol" else best
         if best[2].gap <= tol * abs(best[2].primal) and stopped != "interrupted":

@@ -24,6 +24,7 @@ import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.coordinate_loops import shuffle, together_pass
+from separatrix.data.interrupts import check, until_interrupted
 from separatrix.data.rows import Rows
 from separatrix.data.sparse import back_k
 from separatrix.solve.coordinate import PULL, first_look
@@ -262,8 +263,9 @@ def joint_passes(
         point = best if best.primal < now.primal else now
         return replace(point, alpha=bound.alpha, own=bound.own, dual=bound.dual)
 
-    try:
+    with until_interrupted() as watch:
         for passes in range(1, max_iter + 1):
+            check()
             shuffle(order, len(order), random)
             worst = float(
                 together_pass(
@@ -284,7 +286,7 @@ def joint_passes(
                 stopped = "gap ≤ tol"
                 break
             goal = worst * min(0.5, max(0.05, float(np.sqrt(tol / gap))))
-    except KeyboardInterrupt:
+    if watch.interrupted:
         stopped = "interrupted"
         best = prove()
     assert best is not None

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray
+from separatrix.data.interrupts import until_interrupted
 from separatrix.data.objective import Evaluation
 from separatrix.solve.outcome import Account, Outcome
 from separatrix.verdict.gaps import ROUNDING, FenchelBound
@@ -42,7 +43,7 @@ def lbfgs(
     bound = FenchelBound(objective, account.evaluate(objective.zero()) if warm else at)
     pairs: deque[Pair] = deque(maxlen=memory)
     stopped, gap, iterations, runaway = "max_iter reached", np.inf, 0, False
-    try:
+    with until_interrupted() as watch:
         for iterations in range(1, max_iter + 1):
             gap, weights_only = bound.gap(theta, at)
             account.visit(theta, at, f"gap {gap:.1e}")
@@ -76,7 +77,7 @@ def lbfgs(
         else:
             account.visit(theta, at)
             gap, _ = bound.gap(theta, at)
-    except KeyboardInterrupt:
+    if watch.interrupted:
         stopped = "interrupted"
     gap = max(gap, ROUNDING * abs(at.value))
     unique = True if objective.ridge > 0 else None

@@ -21,6 +21,7 @@ import numpy as np
 
 from separatrix.core.losses import Logistic, Multinomial
 from separatrix.core.numerics import EPS, FloatArray
+from separatrix.data.interrupts import until_interrupted
 from separatrix.data.objective import Evaluation
 from separatrix.solve.lbfgs import Pair, two_loop
 from separatrix.solve.outcome import Account, Outcome
@@ -94,7 +95,7 @@ def newton(
         return Outcome(point, at.value, np.inf, None, 0, "ill-conditioned", _norm(at), ill_conditioned=True)
     slow, previous = 0, np.inf
     stopped, gap, iterations = "max_iter reached", np.inf, 0
-    try:
+    with until_interrupted() as watch:
         for iterations in range(1, max_iter + 1):
             step, decrement = anchor.step(at.gradient), anchor.decrement(at.gradient)
             gap = anchor.gap(decrement, point, at)
@@ -137,7 +138,7 @@ def newton(
             stopped = "max_iter reached"
             account.visit(point, at)
             gap = anchor.gap(anchor.decrement(at.gradient), point, at)
-    except KeyboardInterrupt:
+    if watch.interrupted:
         stopped = "interrupted"
     unique = None if anchor.factor.singular or not np.isfinite(gap) else True
     gap = max(gap, ROUNDING * abs(at.value))

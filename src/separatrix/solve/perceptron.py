@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
+from separatrix.data.interrupts import check, until_interrupted
 from separatrix.data.perceptron_loops import Visits, csr_pass, dense_pass, dense_scores, next_mistake
 from separatrix.data.rows import over_rows
 from separatrix.solve.separator import Contradiction, maximum_margin
@@ -282,10 +283,11 @@ def train(
         separable = True if ended == "separated" else False if proof is not None else known
         return Course(np.array(path, dtype=np.int64), ended, stopped_by, separable, proof)
 
-    try:
+    with until_interrupted():
         for epoch in range(1, max_iter + 1):
             if halt:
                 return course("interrupted", "interrupted")
+            check()
             order = visits(epoch)
             mistakes = machine.epoch(order)
             path.append(mistakes)
@@ -317,11 +319,10 @@ def train(
             answer = ask(machine)
             proof, known = _proof(answer), answer is False or None
         return course("max_iter", "max_iter reached", proof)
-    except KeyboardInterrupt:
-        rest = machine.mistakes - already - sum(path)
-        if rest:  # of an epoch that has not been noted
-            path.append(rest)
-        return course("interrupted", "interrupted")
+    rest = machine.mistakes - already - sum(path)
+    if rest:  # of an epoch that has not been noted
+        path.append(rest)
+    return course("interrupted", "interrupted")
 
 
 def _noted(

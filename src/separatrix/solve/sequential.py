@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
+from separatrix.data.interrupts import until_interrupted
 from separatrix.solve.gradient import loss_curvature
 from separatrix.solve.outcome import Account, Outcome
 from separatrix.verdict.gaps import ROUNDING, FenchelBound
@@ -60,7 +61,7 @@ def stochastic_gradient(
     account.visit(theta, best_at)
     stopped, gap, iterations = "max_iter reached", np.inf, 0
     mean, seen = np.zeros_like(theta), 0
-    try:
+    with until_interrupted() as watch:
         for iterations in range(1, max_iter + 1):
             order = keyed_generator(seed, "sgd", iterations).permutation(objective.rows.n)
             if 2 * iterations <= max_iter:
@@ -81,7 +82,7 @@ def stochastic_gradient(
             if gap <= max(tol, ROUNDING) * abs(best_at.value):
                 stopped = "gap ≤ tol"
                 break
-    except KeyboardInterrupt:
+    if watch.interrupted:
         stopped = "interrupted"
     norm = float(np.linalg.norm(best_at.gradient))
     return Outcome(best, best_at.value, gap, objective.ridge > 0 or None, iterations, stopped, norm)

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
+from separatrix.data.interrupts import check, until_interrupted
 from separatrix.data.kernels import Index, Kernel, KernelRows, Points, centre_of
 from separatrix.solve import smo_loops
 
@@ -178,11 +179,10 @@ class _Run:
     # ---- phases ----
 
     def solve(self) -> Solution:
-        try:
+        with until_interrupted():
             return self._phases()
-        except KeyboardInterrupt:
-            self.beta[self.variables] = self.b
-            return self._judge("interrupted", everywhere=True)
+        self.beta[self.variables] = self.b
+        return self._judge("interrupted", everywhere=True)
 
     def _phases(self) -> Solution:
         stopped = ""
@@ -242,6 +242,7 @@ class _Run:
             v = np.empty(len(self.variables))
             up, i, lo, j = smo_loops.slopes(self.s, self.position, self.q, self.b, self.l, self.h, v)
             self.violation = up - lo if i >= 0 and j >= 0 else 0.0
+            check()
             self._speak(rows)
             if self.violation <= tol:
                 self._write(rows)

@@ -26,9 +26,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.data.estimator import Estimator
 from separatrix.tables.cells import whole_numbers
 from separatrix.tables.columns import (
     Dates,
@@ -62,7 +63,7 @@ DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class TableEncoder(TransformerMixin, BaseEstimator):
+class TableEncoder(TransformerMixin, Estimator):
     """Mixed columns as a matrix for linear models, a frame for naive Bayes and trees, or counts (T3).
 
     Parameters

@@ -21,9 +21,10 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.data.estimator import Estimator
 from separatrix.tables.stop_words import LANGUAGES, STOP_WORDS
 
 WEIGHTINGS = ("counts", "binary", "tf-idf")
@@ -40,7 +41,7 @@ HEADER = re.compile(r"^([!-9;-~]+):[ \t]*(.*(?:\n[ \t].*)*)", re.MULTILINE)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class TextFeatures(TransformerMixin, BaseEstimator):
+class TextFeatures(TransformerMixin, Estimator):
     """x_ij = n_ij, [n_ij > 0] or tf-idf of word j in document i, words as in training ([726], T1).
 
     Parameters

@@ -96,6 +96,7 @@ def run(
 
 def _fitted(encoder: Any, inner: Any, search: Any, table: Table) -> tuple[Any, list[str]]:
     """(the model, or the one that the search settles on, fitted to all rows; what was warned of, each once)."""
+    from separatrix.data.interrupts import keep_going
     from separatrix.judge.tuning import searching, settled
 
     heard: list[str] = []
@@ -108,10 +109,11 @@ def _fitted(encoder: Any, inner: Any, search: Any, table: Table) -> tuple[Any, l
         warnings.simplefilter("always")
         warnings.showwarning = hear
         cells = encoder.fit_transform(table.frame)
-        if search is None:
-            model = inner.fit(cells, table.labels)
-        else:
-            model = settled(search.fit(cells, table.labels))
+        with keep_going():  # the best so far is written, and its verdict says so
+            if search is None:
+                model = inner.fit(cells, table.labels)
+            else:
+                model = settled(search.fit(cells, table.labels))
     return model, list(dict.fromkeys(heard))
 
 

@@ -23,6 +23,7 @@ from scipy.optimize import brentq
 
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.core.statistics import Moments
+from separatrix.data.interrupts import until_interrupted
 from separatrix.data.prior import Prior, chart, curvature
 from separatrix.data.rows import Rows
 from separatrix.models.bayes.laplace import Laplace, laplace
@@ -111,7 +112,7 @@ def _climb(
     best: Laplace | None = None
     last: tuple[FloatArray, FloatArray] | None = None
     rounds = 0
-    try:
+    with until_interrupted():
         for rounds in range(1, ROUNDS + 1):
             fit = fit_with(at, start)
             sweeps += fit.sweeps
@@ -130,12 +131,11 @@ def _climb(
             if np.max(np.abs(step)) < STEADY or gain < NO_GAIN:
                 return Search(alpha, best, rounds, "the evidence is at its top", sweeps)
             at, last = _extrapolated(at, step, last, bounds), (at, step)
-    except KeyboardInterrupt:
-        if best is None:
-            raise
-        return Search(alpha, best, rounds, "interrupted", sweeps)
-    assert best is not None
-    return Search(alpha, best, ROUNDS, UNFINISHED, sweeps)
+        assert best is not None
+        return Search(alpha, best, ROUNDS, UNFINISHED, sweeps)
+    if best is None:
+        raise KeyboardInterrupt("no round was finished")
+    return Search(alpha, best, rounds, "interrupted", sweeps)
 
 
 def _with(

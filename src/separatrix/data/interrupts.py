@@ -1,0 +1,140 @@
+"""Ctrl-C stops:  the one place where KeyboardInterrupt is caught inside a fit.
+
+    with until_interrupted() as stop:        a loop that has something to keep: solver, rounds, trees
+        for step in range(max_iter): ...
+    if stop.interrupted: …                   what follows gathers the best so far; nothing else is begun
+
+The fit in which this happened ends as usual, with the verdict "interrupted", and then raises KeyboardInterrupt
+(data/estimator.py): the best so far stands on the estimator, and no loop around it runs on. Where someone owns the
+loop and wants what is there, ``with keep_going():`` lets the fit return instead. A fit inside a fit, or inside a loop
+of the library's own, always raises: an ensemble leaves out the member that was cut short.
+
+Signals reach the main thread only; work on other threads is told to end by whoever waits for it. An exception that
+arises inside a callback of the compiler is lost by Python ("Exception ignored …"), so during a fit Ctrl-C is noted
+too, and `check`, called between steps, raises it again.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Any
+
+_keeping: ContextVar[bool] = ContextVar("keep_going", default=False)
+_threads = threading.local()
+_noted = False  # a Ctrl-C that nobody has answered yet
+
+
+class FitUnderWay:
+    """A call of ``fit`` on this thread, and whether Ctrl-C cut it short."""
+
+    __slots__ = ("estimator", "interrupted")
+
+    def __init__(self, estimator: Any):
+        self.estimator, self.interrupted = estimator, False
+
+
+def fits_under_way() -> list[FitUnderWay]:
+    """Those of this thread, the outermost first."""
+    if not hasattr(_threads, "fits"):
+        _threads.fits = []
+    fits: list[FitUnderWay] = _threads.fits
+    return fits
+
+
+class until_interrupted:
+    """Run a block until it ends or Ctrl-C comes; ``interrupted`` says which.
+
+    >>> with until_interrupted() as stop:
+    ...     raise KeyboardInterrupt
+    >>> stop.interrupted
+    True
+    """
+
+    def __init__(self) -> None:
+        self.interrupted = False
+
+    def __enter__(self) -> until_interrupted:
+        _threads.loops = getattr(_threads, "loops", 0) + 1
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        _threads.loops -= 1
+        if kind is None or not issubclass(kind, KeyboardInterrupt):
+            return False
+        answered()
+        self.interrupted = True
+        for fit in fits_under_way()[-1:]:
+            fit.interrupted = True
+        return True
+
+
+@contextmanager
+def keep_going() -> Iterator[None]:
+    """A fit that Ctrl-C stops returns with its best so far instead of raising KeyboardInterrupt.
+
+    For a person who owns the loop, at a prompt or in a script: the verdict of such a fit is "interrupted", and what
+    follows goes on. A fit that had nothing to keep yet raises all the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix import LogisticRegression, keep_going
+    >>> with keep_going():  # Ctrl-C in here ends the fit, not the script
+    ...     model = LogisticRegression().fit(np.array([[0.0], [1.0], [2.0]]), [0, 1, 1])
+    >>> model.verdict_.status
+    'optimal'
+    """
+    before = _keeping.set(True)
+    try:
+        yield
+    finally:
+        _keeping.reset(before)
+
+
+def returns_interrupted() -> bool:
+    """Whether a fit that was cut short is to return: `keep_going` is in force, and no loop of ours is around it."""
+    return _keeping.get() and not fits_under_way() and getattr(_threads, "loops", 0) == 0
+
+
+def _note(number: int, frame: Any) -> None:
+    global _noted
+    _noted = True
+    raise KeyboardInterrupt
+
+
+def answered() -> bool:
+    """Whether a Ctrl-C was waiting for an answer; from here on none is."""
+    global _noted
+    if not _noted or threading.current_thread() is not threading.main_thread():
+        return False
+    _noted = False
+    return True
+
+
+def check() -> None:
+    """Raise the Ctrl-C that was lost on its way, if there is one; for the main thread, between steps."""
+    if _noted and threading.current_thread() is threading.main_thread():
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def listening() -> Iterator[None]:
+    """Note every Ctrl-C of the block, where Python's own handler is in force and this is the main thread."""
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
+        yield
+        return
+    signal.signal(signal.SIGINT, _note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
