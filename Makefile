@@ -9,6 +9,8 @@ JOBS   ?= 2
 DIST   ?= worksteal
 # Extra arguments: make test PYTEST_ARGS="-k logistic", make bench BENCH_ARGS="--quick"
 PYTEST_ARGS ?=
+# Which settings, and which tests: make test-processors PROCESSORS="--hardest prescott"
+PROCESSORS  ?=
 BENCH_ARGS  ?=
 # uv installs faster and is used where it is present; make UV= keeps to pip.
 UV ?= $(shell command -v uv 2>/dev/null)
@@ -23,10 +25,10 @@ endif
 .DELETE_ON_ERROR:
 .PRECIOUS: $(VENV)/.installed-%
 
-.PHONY: help demo test bench lint format dev clean distclean
+.PHONY: help demo test test-processors bench lint format dev clean distclean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/.installed-demo ## compare classifiers on real data, and write a report worth opening to out/demo/
 	@$(PY) -m separatrix compare breast-cancer --budget 45 --out out/demo
@@ -34,6 +36,9 @@ demo: $(VENV)/.installed-demo ## compare classifiers on real data, and write a r
 test: $(VENV)/.installed-test ## all tests, the examples in docstrings, and the import-layer contract
 	$(PY) -m pytest -n $(JOBS) --dist $(DIST) $(PYTEST_ARGS)
 	$(VENV)/bin/lint-imports --no-logo
+
+test-processors: $(VENV)/.installed-test ## the numerical tests as Haswell, Zen, Sandy Bridge and Prescott would run them
+	$(PY) tests/processors.py --jobs $(JOBS) $(PROCESSORS) $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed-bench ## measure against the other libraries
 	$(PY) -m benchmarks $(BENCH_ARGS)
