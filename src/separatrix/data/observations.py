@@ -21,6 +21,7 @@ from separatrix.core.responses import Response
 from separatrix.data.door import is_dask, read_labels, read_weights
 
 FEW = 4096  # whole responses below this are counted instead of listed
+FEW_ROWS = 5  # rows a sentence lists before it counts the rest
 WHOLE = 1e-7  # how far a count of successes may be from a whole number
 
 
@@ -81,12 +82,19 @@ def read_observations(
     offset: Any = None,
     exposure: Any = None,
     classes: Any = None,
+    weights: Any = None,
 ) -> Observations:
-    """Everything a row brings besides its columns; ``classes`` are the labels of an earlier fit, if it had any."""
+    """Everything a row brings besides its columns; ``classes`` are the labels of an earlier fit, if it had any.
+
+    ``weights`` are R's prior weights: a precision under R's name, which R takes for every family. Where the family
+    has no φ to divide they multiply a row's log-likelihood, and degrees of freedom count rows.
+    """
+    if weights is not None and precision is not None:
+        raise ValueError("weights and precision are two names of the same weights (R's): give one of them")
     frequency = read_weights(sample_weight, n)
     frequency = None if frequency is None else frequency.copy()  # kept for what is asked after the fit
     shift = read_offset(offset, exposure, n, link)
-    precise = _precision(precision, n, family)
+    precise = _prior_weights(weights, n) if weights is not None else _precision(precision, n, family)
     present = _present(frequency, precise)
     if present is not None and not present.any():
         raise ValueError(
@@ -102,7 +110,13 @@ def read_observations(
         )
     numbers = _numbers(values, family, present)
     _refuse_outside(numbers, family)
-    return Observations(numbers, shift, frequency, precise)
+    findings: tuple[str, ...] = ()
+    if weights is not None and family.known_dispersion:
+        findings = (
+            f"weights: prior weights as R's: the {family.name} family has no dispersion for them to divide, so they "
+            "multiply a row's log-likelihood, and degrees of freedom count rows; sample_weight is for repeated rows",
+        )
+    return Observations(numbers, shift, frequency, precise, None, findings)
 
 
 def read_offset(offset: Any, exposure: Any, n: int, link: Link) -> FloatArray | None:
@@ -125,6 +139,10 @@ def read_offset(offset: Any, exposure: Any, n: int, link: Link) -> FloatArray | 
 
 
 def _vector(name: str, given: Any, n: int) -> FloatArray:
+    if isinstance(given, str):
+        raise ValueError(
+            f"{name}={given!r} names a column, which a model of a formula reads (from_formula): here give its numbers"
+        )
     if is_dask(given):
         given = given.compute()
     values = np.asarray(given)
@@ -149,12 +167,16 @@ def _precision(precision: Any, n: int, family: Response) -> FloatArray | None:
             f"precision says Var y = φV/w, and the {family.name} family has no φ to divide: give sample_weight for "
             "rows that stand there several times, exposure for counts over longer times"
         )
-    values = _vector("precision", precision, n)
+    return _prior_weights(precision, n, "precision")
+
+
+def _prior_weights(given: Any, n: int, name: str = "weights") -> FloatArray:
+    values = _vector(name, given, n)
     if not (values >= 0).all():
         i = int(np.flatnonzero(~(values >= 0))[0])
-        raise ValueError(f"precision must not be negative: row {i} has {values[i]:g}")
+        raise ValueError(f"{name} must not be negative: row {i} has {values[i]:g}")
     if not values.any():
-        raise ValueError("precision is zero in every row: nothing is left to fit")
+        raise ValueError(f"{name} is zero in every row: nothing is left to fit")
     return values
 
 
@@ -305,9 +327,16 @@ def _counts(
     trials = table.sum(axis=1)
     if not trials.any():
         raise ValueError("y counts no trial in any row: nothing is left to fit")
-    return Observations(
-        np.divide(table[:, 0], trials, out=np.zeros(len(table)), where=trials > 0), shift, frequency, trials
-    )
+    share = np.divide(table[:, 0], trials, out=np.zeros(len(table)), where=trials > 0)
+    none = np.flatnonzero(trials == 0)
+    findings: tuple[str, ...] = ()
+    if len(none):
+        shown = ", ".join(map(str, none[:FEW_ROWS].tolist()))
+        more = f" and {len(none) - FEW_ROWS} more" if len(none) > FEW_ROWS else ""
+        findings = (
+            f"trials: {len(none)} of {len(table)} rows have none (0 of 0) and weigh nothing: rows {shown}{more}",
+        )
+    return Observations(share, shift, frequency, trials, None, findings)
 
 
 def _are_numbers(values: np.ndarray) -> bool:

@@ -34,17 +34,18 @@ from separatrix.data.door import (
 from separatrix.data.engine import one_blas_thread
 from separatrix.data.estimator import Estimator
 from separatrix.data.objective import Objective
-from separatrix.data.observations import Observations, read_observations, read_offset
+from separatrix.data.observations import Observations, read_observations
 from separatrix.inference.likelihood import Likelihood
 from separatrix.inference.mixin import PENALISED, Inferential
 from separatrix.models.existence import Existence, glm_existence, glm_verdict, worth_a_proof
+from separatrix.models.glm_frames import ReadsFormulas
 from separatrix.models.rule import LiveRule
 from separatrix.models.running import check_limits, threads, warn_of
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.registry import SOLVERS
 
 
-class GeneralizedLinearModel(Inferential, LiveRule, RegressorMixin, Estimator):
+class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixin, Estimator):
     """g(E[y | x]) = w·x + b, Var y = φ V(μ)/precision: fitted by maximum likelihood, with tests and a verdict.
 
     min over w, b of (1/W) Σ_i s_i ½ d(y_i, μ_i) + ½ α ‖w‖², the objective of scikit-learn's GLM regressors. Notes
@@ -138,6 +139,7 @@ class GeneralizedLinearModel(Inferential, LiveRule, RegressorMixin, Estimator):
         *,
         exposure: Any = None,
         precision: Any = None,
+        weights: Any = None,
     ) -> Self:
         """Fit to rows X (n, p) and responses y (n,), or for the binomial (n, 2) counts of successes and failures.
 
@@ -147,18 +149,20 @@ class GeneralizedLinearModel(Inferential, LiveRule, RegressorMixin, Estimator):
         offset : (n,), added to the score with coefficient one
         exposure : (n,), the time or size a count refers to; adds log exposure to the score (log link)
         precision : (n,), Var y = φ V(μ)/precision, R's ``weights``; of a binomial proportion the number of trials
+        weights : (n,), R's prior weights under R's name: a precision, and for Poisson and negative binomial counts,
+            which have no φ to divide, what multiplies a row's log-likelihood, as in R
         """
         began = time.perf_counter()
         family, link = self._check_parameters()
         for name in ("_table", "terms_", "formula_"):  # of an earlier fit by formula
             self.__dict__.pop(name, None)
         with threads(self.n_jobs), one_blas_thread():
-            problem, seen = self._read(X, y, sample_weight, offset, exposure, precision, family, link)
+            given = {"offset": offset, "exposure": exposure, "precision": precision, "weights": weights}
+            problem, seen = self._read(X, y, sample_weight, given, family, link)
             start = self._start(problem, seen, family, link)
             existence = Existence(family, link, problem, seen)
             fit = self._minimise(problem, start, existence)
             self._settle(problem, seen, fit, existence, family, link, began)
-        given = {"offset": offset, "exposure": exposure, "precision": precision}
         self._given = tuple(name for name, value in given.items() if value is not None)
         self.n_iter_ = fit.outcome.iterations
         self.__dict__.pop("path_", None)
@@ -171,59 +175,23 @@ class GeneralizedLinearModel(Inferential, LiveRule, RegressorMixin, Estimator):
         )
         return self
 
-    @classmethod
-    def from_formula(
-        cls,
-        formula: str,
-        frame: Any,
-        family: Any = "gaussian",
-        link: Any = None,
-        *,
-        sample_weight: Any = None,
-        offset: Any = None,
-        exposure: Any = None,
-        precision: Any = None,
-        **parameters: Any,
-    ) -> Self:
-        """Fit y ~ terms on a frame: ``from_formula("y ~ x + C(g) * z", frame, "poisson", exposure="years")``.
-
-        Formulas are formulaic's (``pip install "separatrix[formula]"``), close to R's. Weights, offset and exposure
-        may be names of columns. Rows with an empty cell in a column of the formula are left out, and the verdict says
-        how many. The terms are tested by name, ``model.test("C(g)")``; ``predict`` takes a frame.
-        """
-        from separatrix.data.formula import read_formula
-
-        extras = {
-            "sample_weight": sample_weight,
-            "offset": offset,
-            "exposure": exposure,
-            "precision": precision,
-        }
-        table = read_formula(formula, frame, extras)
-        model = cls(family, link, **{"fit_intercept": table.intercept, **parameters})
-        if model.fit_intercept != table.intercept:
-            raise ValueError("fit_intercept contradicts the formula: write 1 or 0 in the formula instead")
-        model.fit(table.X, table.y, **table.extras)
-        model.formula_, model.terms_, model._table = formula, table.terms, table.spec
-        if table.dropped:
-            words = f"rows: {table.dropped} left out, with an empty cell in a column of the formula"
-            model.verdict_ = replace(model.verdict_, findings=(*model.verdict_.findings, words))
-        return model
-
-    def predict(self, X: Any, offset: Any = None, *, exposure: Any = None, kind: str = "mean") -> FloatArray:
+    def predict(
+        self, X: Any, offset: Any = None, *, exposure: Any = None, kind: str = "mean", na: str | None = None
+    ) -> FloatArray:
         """E[y | x] of each row (n,), or with ``kind="link"`` the score g(μ).
 
-        For a model fitted with an offset or exposure, give that of the new rows; without one it is taken as 0 (an
-        exposure of 1).
+        A model of a formula finds in the frame what its ``offset(…)``, ``offset=`` and ``exposure=`` named;
+        ``offset`` and ``exposure`` given here (numbers, one for all rows, or a column's name) stand in place of the
+        argument of that name. For a model fitted with numbers, give those of the new rows; without any they are
+        taken as 0 (an exposure of 1).
+
+        ``na`` : "nan" gives NaN for a row with an empty cell, "raise" refuses it. By default a model of a formula
+        does the first, as R does, and a model of a table the second, as scikit-learn does.
         """
         check_is_fitted(self)
         if kind not in ("mean", "link"):
             raise ValueError(f'kind {kind!r} is unknown: use "mean" or "link"')
-        if hasattr(self, "_table"):
-            from separatrix.data.formula import cells_of
-
-            X = cells_of(self._table, X)
-        cells = read_for_prediction(self, X)
+        cells, shift, whole = self._new_rows(X, offset, exposure, na)
         if is_dask(cells):
             if offset is not None or exposure is not None:
                 raise ValueError("an offset beside Dask rows is not read: call X.compute() first")
@@ -231,18 +199,41 @@ class GeneralizedLinearModel(Inferential, LiveRule, RegressorMixin, Estimator):
             return lazy.rechunk({1: -1}).map_blocks(
                 lambda part: self._mean(part, None, kind), dtype=float, drop_axis=1
             )
-        shift = read_offset(offset, exposure, cells.shape[0], self.link_)
-        return self._mean(cells, shift, kind)
+        if whole is None:
+            return self._mean(cells, shift, kind)
+        values = np.full(len(whole), np.nan)
+        if whole.any():
+            values[whole] = self._mean(cells, shift, kind)
+        return values
 
     def score(
-        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, *, exposure: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        offset: Any = None,
+        *,
+        exposure: Any = None,
+        precision: Any = None,
+        weights: Any = None,
     ) -> float:
-        """D² = 1 − deviance / deviance of a constant (a constant rate, with an exposure), R² for the Gaussian."""
+        """D² = 1 − deviance / deviance of a constant (a constant rate, with an exposure), R² for the Gaussian.
+
+        For a model of a formula X is a frame: offset, exposure, precision and weights are those the fit named, the
+        response is its left side unless y is given, and rows with an empty cell are left out. ``sample_weight`` is
+        not remembered: how often a row of the training table stood there says nothing of another table.
+        """
         check_is_fitted(self)
-        mu = np.asarray(self.predict(X, offset, exposure=exposure))
         family, link = self.family_, self.link_
+        given = {"offset": offset, "exposure": exposure, "precision": precision, "weights": weights}
+        if hasattr(self, "_table"):
+            X, y, sample_weight, given = self._rows_to_judge(X, y, sample_weight, given)
+        cells = read_for_prediction(self, X)
+        if is_dask(cells):
+            cells = np.asarray(cells.compute())
         labels = getattr(self, "classes_", None)
-        seen = read_observations(y, len(mu), family, link, sample_weight, None, offset, exposure, labels)
+        seen = read_observations(y, cells.shape[0], family, link, sample_weight, classes=labels, **given)
+        mu = self._mean(cells, seen.offset, "mean").astype(np.float64)
         fitted = seen.total(family.unit_deviance(seen.y, mu))
         constant = null_deviance(family, link, seen, null_intercept(family, link, seen, True), True)
         return 1.0 - fitted / constant if constant > 0 else float(fitted == 0)
@@ -275,9 +266,7 @@ class GeneralizedLinearModel(Inferential, LiveRule, RegressorMixin, Estimator):
         X: Any,
         y: Any,
         sample_weight: Any,
-        offset: Any,
-        exposure: Any,
-        precision: Any,
+        given: dict[str, Any],
         family: Response,
         link: Link,
         *,
@@ -286,7 +275,7 @@ class GeneralizedLinearModel(Inferential, LiveRule, RegressorMixin, Estimator):
         """Rows, responses and weights into the problem to be minimised."""
         rows = rows_of(self, read_table(self, X, reset=reset))
         labels = None if reset else getattr(self, "classes_", None)
-        seen = read_observations(y, rows.n, family, link, sample_weight, precision, offset, exposure, labels)
+        seen = read_observations(y, rows.n, family, link, sample_weight, classes=labels, **given)
         if reset:
             self.__dict__.pop("classes_", None)
             if seen.classes is not None:
@@ -476,17 +465,18 @@ class GeneralizedLinearModel(Inferential, LiveRule, RegressorMixin, Estimator):
         offset: Any = None,
         exposure: Any = None,
         precision: Any = None,
+        weights: Any = None,
     ) -> tuple[Problem, Observations]:
+        given = {"offset": offset, "exposure": exposure, "precision": precision, "weights": weights}
         if hasattr(self, "_table"):
-            from separatrix.data.formula import cells_of
-
-            X = cells_of(self._table, X)
-        if ("offset" in self._given or "exposure" in self._given) and offset is None and exposure is None:
+            X, y, sample_weight, given = self._rows_to_judge(X, y, sample_weight, given)
+        has = {name for name, value in given.items() if value is not None}
+        if {"offset", "exposure"} & set(self._given) and not {"offset", "exposure"} & has:
             raise ValueError("the model was fitted with an offset or exposure: give it here too, by its name")
-        if "precision" in self._given and precision is None:
-            raise ValueError("the model was fitted with precision=: give it here too, by its name")
-        given = (sample_weight, offset, exposure, precision)
-        return self._read(X, y, *given, self.family_, self.link_, reset=False)
+        if {"precision", "weights"} & set(self._given) and not {"precision", "weights"} & has:
+            name = next(n for n in ("precision", "weights") if n in self._given)
+            raise ValueError(f"the model was fitted with {name}=: give it here too, by its name")
+        return self._read(X, y, sample_weight, given, self.family_, self.link_, reset=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
