@@ -46,7 +46,7 @@ PARAMETERS = [
     (dict(family="binomial", link="inverse"), "binomial response does not take the inverse link: give one of logit"),
     (dict(family="poisson", link="logit"), "poisson response does not take the logit link"),
     (dict(family="gamma", link="probit"), "gamma response does not take the probit link"),
-    (dict(family="negative_binomial"), "size of a negative binomial must be known: give size="),
+    (dict(family="negative_binomial", size="estimate"), "size must be a number, got 'estimate'"),
     (dict(family="negative_binomial", size=0), "size of a negative binomial must be a positive number"),
     (dict(family="negative_binomial", size=-1.0), "size of a negative binomial must be a positive number"),
     (dict(family="negative_binomial", size=np.nan), "size of a negative binomial must be a positive number"),

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
 from separatrix.data.expressions import (
     CONTEXT,
@@ -228,7 +229,7 @@ def _report_lost(X: Any, lost: np.ndarray, numbers: np.ndarray, na: str) -> None
     words = f"{term} is no number in {rows_listed(numbers[lost])}, though no cell is empty there"
     if na == "raise":
         raise ValueError(words)
-    warnings.warn(f"{words}: the prediction is NaN", UserWarning, stacklevel=5)
+    warn(f"{words}: the prediction is NaN")
 
 
 def _numbers_only(
@@ -248,7 +249,7 @@ def _numbers_only(
                 f"{rows_listed(numbers[new])}"
             )
     for words in findings:
-        warnings.warn(f"{formula}: {words}", UserWarning, stacklevel=4)
+        warn(f"{formula}: {words}")
     _refuse_nothing_left(kept)
     return kept, findings
 

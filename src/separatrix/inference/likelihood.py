@@ -53,6 +53,7 @@ class Likelihood:
     reference: int = 0
     weights: tuple[FloatArray, FloatArray] | None = None  # coef and intercept as the model shows them
     ended: float | None = None  # the objective's value where the solver ended
+    estimated: int = 0  # parameters of the family that were estimated beside those of the mean
 
     # ---- at the maximum ----
 
@@ -192,8 +193,8 @@ class Likelihood:
 
     @property
     def parameters(self) -> int:
-        """Parameters an information criterion counts: those of the mean, and the dispersion where estimated."""
-        return self.rank + int(self.estimates_dispersion)
+        """Parameters an information criterion counts: the mean's, the dispersion where estimated, a size."""
+        return self.rank + int(self.estimates_dispersion) + self.estimated
 
     @property
     def aic(self) -> float:

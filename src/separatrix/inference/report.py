@@ -54,6 +54,8 @@ def _facts(model: Any, fit: Likelihood, covariance: str) -> tuple[tuple[str, str
     facts = [("observations", _number(fit.seen.count)), ("residual df", _number(fit.df_residual))]
     if fit.response is not None and fit.link is not None:
         facts = [("family", _family(fit)), ("link", fit.link.name), *facts]
+        if fit.estimated:
+            facts.insert(2, ("theta", f"{model.size_:.6g} (se {model.size_error_:.4g})"))
     else:
         facts = [("family", f"categorical, {len(fit.classes)} classes"), ("link", "softmax"), *facts]
         facts.append(("reference class", fit.classes[fit.reference]))
@@ -76,7 +78,7 @@ def _family(fit: Likelihood) -> str:
     assert fit.response is not None
     name = fit.response.name.replace("_", " ")
     for word in ("size", "power"):
-        if hasattr(fit.response, word):
+        if hasattr(fit.response, word) and not fit.estimated:
             name += f", {word} {getattr(fit.response, word):g}"
     return name + (", Firth's penalty" if fit.firth else "")
 
@@ -119,10 +121,10 @@ def _spread_words(fit: Likelihood, covariance: str) -> list[str]:
     ratio = fit.pearson / fit.df_residual if fit.df_residual >= 10 else 1.0
     if not (ratio > 1.3 and chdtrc(fit.df_residual, fit.pearson) < 1e-3) or covariance != "model":
         return []
+    other = ', or family="negative_binomial" for counts' if fit.response.name == "poisson" else ""
     return [
         f"spread: Pearson's statistic is {ratio:.2f} a degree of freedom, and the family says 1: errors are "
-        "too small by "
-        f'about {np.sqrt(ratio):.2f}; see covariance="HC3", or family="negative_binomial" for counts'
+        f'too small by about {np.sqrt(ratio):.2f}; see covariance="HC3"{other}'
     ]
 
 

@@ -1,6 +1,6 @@
 """Analysis of deviance:  D₀ − D₁ between nested models, against χ² or F ([6867] 3.2.3; row D8).
 
-known dispersion       (D₀ − D₁)            ~ χ²(df₀ − df₁)
+known dispersion       (D₀ − D₁)            ~ χ²(df₀ − df₁);   2(ℓ₁ − ℓ₀) where each estimates a size
 estimated dispersion   (D₀ − D₁)/(Δdf φ̂)   ~ F(Δdf, df_residual),   φ̂ of the largest model, as in R
 """
 
@@ -21,6 +21,7 @@ from separatrix.inference.likelihood import Likelihood
 from separatrix.inference.mixin import Inferential
 from separatrix.inference.summary import Summary
 
+BETWEEN = "Analysis of deviance"
 INSIDE = 1e-7  # what may be left of a standardised column when it is predicted from those of the larger model
 
 
@@ -75,14 +76,15 @@ def anova(*models: Any, test: str = "lr") -> Summary:
     for smaller, larger in pairwise(chain):
         lines.append(_compare(smaller, larger, top, test))
     names = tuple(_words(models[i], fits[i], k) for k, i in enumerate(order, 1))
-    return _table(
-        "Analysis of deviance", names, [f.df_residual for f in chain], _deviances(chain), lines, test, top
-    )
+    return _table(BETWEEN, names, [f.df_residual for f in chain], _deviances(chain), lines, test, top)
 
 
 def _compare(smaller: Likelihood, larger: Likelihood, top: Likelihood, test: str) -> Test:
     df = larger.rank - smaller.rank
     residual = top.df_residual if top.estimates_dispersion else None
+    if test == "lr" and top.estimated:  # deviances of different sizes do not compare, likelihoods do
+        drop = max(2.0 * (larger.log_likelihood - smaller.log_likelihood), 0.0)
+        return Test("lr", "", drop, df, None)
     if test == "lr":
         drop = max(2.0 * smaller.weight * (smaller.at.value - larger.at.value), 0.0) / top.dispersion
         return Test("lr", "", drop / (1 if residual is None else df), df, residual)
@@ -174,9 +176,16 @@ def _table(
         if top.estimates_dispersion
         else []
     )
+    if top.estimated and title == BETWEEN:
+        notes.append(
+            "theta is estimated in each model, so LR is twice the difference of their log-likelihoods"
+        )
+    elif top.estimated:
+        notes.append("theta is held at the estimate of the whole model, as in R")
     if top.firth:
         notes.append("deviances are the likelihood's own; the tests compare Firth's penalised likelihoods")
     family = top.response.name.replace("_", " ") if top.response is not None else "categorical"
+    family = "negative binomial" if top.estimated else family
     link = top.link.name if top.link is not None else "softmax"
     formats = {"resid_df": "count", "df": "count", law: ".4f"}
     return Summary(
@@ -199,7 +208,8 @@ def _refuse_unlike(smaller: Likelihood, larger: Likelihood) -> None:
         raise ValueError(
             f"the models are not nested: both have {larger.rank} parameters; anova compares a model with a part of it"
         )
-    if (smaller.response, smaller.link, smaller.classes) != (larger.response, larger.link, larger.classes):
+    laws = [(_law(fit), fit.link, fit.classes) for fit in (smaller, larger)]
+    if laws[0] != laws[1]:
         raise ValueError(
             "the models differ in family, link or classes: only the columns of nested models differ"
         )
@@ -219,6 +229,11 @@ def _refuse_unlike(smaller: Likelihood, larger: Likelihood) -> None:
     for what, one, other in _pairs(a, b):
         if not _same(one, other):
             raise ValueError(f"the models were fitted on different rows: their {what} differ")
+
+
+def _law(fit: Likelihood) -> Any:
+    """The family as models share it: a size that each estimates is its own."""
+    return "negative binomial, size estimated" if fit.estimated else fit.response
 
 
 def _pairs(a: Observations, b: Observations) -> tuple[tuple[str, Any, Any], ...]:

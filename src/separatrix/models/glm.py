@@ -19,6 +19,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core import links
+from separatrix.core.caller import warn
 from separatrix.core.links import Link
 from separatrix.core.losses import Logistic, Loss
 from separatrix.core.numerics import FloatArray
@@ -44,6 +45,8 @@ from separatrix.models.running import check_limits, threads, warn_of
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.registry import SOLVERS
 
+_MARKS = str.maketrans(" -.", "___")
+
 
 class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixin, Estimator):
     """g(E[y | x]) = w·x + b, Var y = φ V(μ)/precision: fitted by maximum likelihood, with tests and a verdict.
@@ -57,7 +60,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         "negative_binomial", "tweedie"; or a Family or Response object
     link : "identity", "log", "logit", "probit", "cloglog", "inverse", "sqrt", "inverse_squared"; None for the
         family's canonical (or usual) one
-    size : of a negative binomial, Var y = μ + μ²/size
+    size : of a negative binomial, Var y = μ + μ²/size (MASS's theta); None estimates it with the weights, as glm.nb
     power : of a Tweedie, Var y = φ μ^power
     alpha : strength of a ridge on the weights, never on the intercept; 0 for none. A penalised fit has no p-values
     penalty : None, or "firth" for the Jeffreys-penalised likelihood of binomial and Poisson models, finite under
@@ -78,6 +81,8 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
     covariance_ : (p + 1, p + 1), the intercept first; ``dispersion_``, ``deviance_``, ``null_deviance_``,
         ``log_likelihood_``, ``aic_``, ``bic_``, ``df_residual_``, ``df_null_``
     family_, link_ : the objects in use
+    size_, size_error_ : of a negative binomial whose size is estimated, with its standard error; inf where the counts
+        are no more spread out than a Poisson's
     verdict_, n_iter_, n_features_in_, feature_names_in_, path_ : as in :class:`~separatrix.LogisticRegression`
 
     Notes
@@ -154,15 +159,18 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         """
         began = time.perf_counter()
         family, link = self._check_parameters()
-        for name in ("_table", "terms_", "formula_"):  # of an earlier fit by formula
+        for name in ("_table", "terms_", "formula_", "size_", "size_error_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         with threads(self.n_jobs), one_blas_thread():
             given = {"offset": offset, "exposure": exposure, "precision": precision, "weights": weights}
             problem, seen = self._read(X, y, sample_weight, given, family, link)
-            start = self._start(problem, seen, family, link)
-            existence = Existence(family, link, problem, seen)
-            fit = self._minimise(problem, start, existence)
-            self._settle(problem, seen, fit, existence, family, link, began)
+            if self._estimates_size:
+                fit = self._fit_with_size(problem, seen, link, began)
+            else:
+                start = self._start(problem, seen, family, link)
+                existence = Existence(family, link, problem, seen)
+                fit = self._minimise(problem, start, existence)
+                self._settle(problem, seen, fit, existence, family, link, began)
         self._given = tuple(name for name, value in given.items() if value is not None)
         self.n_iter_ = fit.outcome.iterations
         self.__dict__.pop("path_", None)
@@ -243,12 +251,37 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
     def _family_parameters(self) -> dict[str, Any]:
         return {k: v for k, v in (("size", self.size), ("power", self.power)) if v is not None}
 
+    @property
+    def _estimates_size(self) -> bool:
+        """Whether the family is a negative binomial by name and its size is left open."""
+        if self.size is not None or not isinstance(self.family, str):
+            return False
+        return self.family.strip().lower().translate(_MARKS) in (
+            "negative_binomial",
+            "negativebinomial",
+            "nbinom",
+        )
+
+    def _fit_with_size(self, problem: Problem, seen: Observations, link: Link, began: float) -> LinearFit:
+        """Weights and the negative binomial's size together."""
+        from separatrix.models.overdispersion import fit_with_size
+
+        found = fit_with_size(self, problem, seen, link)
+        self.size_, self.size_error_ = found.size, found.error
+        self._settle(found.problem, seen, found.fit, found.existence, found.family, link, began, estimated=1)
+        self.verdict_ = replace(self.verdict_, findings=(*self.verdict_.findings, found.words))
+        if found.warning:
+            warn(found.warning)
+        return found.fit
+
     def _check_parameters(self) -> tuple[Response, Link]:
         """Refuse, before data is read, what cannot be meant."""
         given = self._family_parameters()
         for name, value in given.items():
             if not isinstance(value, (int, float, np.number)) or isinstance(value, bool):
                 raise ValueError(f"{name} must be a number, got {value!r}")
+        if self._estimates_size:
+            given["size"] = 1.0  # a place to begin: no number of it reaches the fit
         family = response(self.family, **given)
         link = links.link(family.default_link if self.link is None else self.link)
         GlmLoss(family, link)  # refuses a link the family does not take
@@ -383,6 +416,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         family: Response,
         link: Link,
         began: float,
+        estimated: int = 0,
     ) -> None:
         self.family_, self.link_ = family, link
         self.coef_, self.intercept_ = np.asarray(fit.coef), float(fit.intercept)
@@ -404,6 +438,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
             known_dispersion(self.family, family),
             weights=(self.coef_, np.asarray(self.intercept_)),
             ended=fit.outcome.value,
+            estimated=estimated,
         )
         last = fit.outcome.last
         if last is not None and objective is fit.objective and problem.kind.proven and problem.loss.bend != 0:
@@ -482,7 +517,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         try:
-            family = response(self.family, **self._family_parameters())
+            family = self._check_parameters()[0]
             tags.target_tags.positive_only = family.name not in ("gaussian", "binomial")
         except (ValueError, TypeError):
             pass
