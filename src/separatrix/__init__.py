@@ -46,6 +46,8 @@ _HOME = {
     "BaggingRegressor": "separatrix.models.bagging",
     "ExtraTreesClassifier": "separatrix.models.extra_trees",
     "ExtraTreesRegressor": "separatrix.models.extra_trees",
+    "RandomForestClassifier": "separatrix.models.random_forest",
+    "RandomForestRegressor": "separatrix.models.random_forest",
     "LinearRule": "separatrix.core.linear",
     "RadialBasis": "separatrix.data.basis",
     "SeparationWarning": "separatrix.verdict.verdict",

@@ -21,6 +21,8 @@ from separatrix import (
     DecisionTreeRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
     keep_going,
 )
 from separatrix.data import trees as module
@@ -30,6 +32,8 @@ PEERS = {
     ExtraTreesRegressor: ensemble.ExtraTreesRegressor,
     DecisionTreeClassifier: tree.DecisionTreeClassifier,
     DecisionTreeRegressor: tree.DecisionTreeRegressor,
+    RandomForestClassifier: ensemble.RandomForestClassifier,
+    RandomForestRegressor: ensemble.RandomForestRegressor,
 }
 CLASSIFIERS = [ExtraTreesClassifier(20), DecisionTreeClassifier(), DecisionTreeClassifier(splitter="random")]
 REGRESSORS = [ExtraTreesRegressor(20), DecisionTreeRegressor(), DecisionTreeRegressor(splitter="random")]
@@ -39,7 +43,7 @@ def iris():
     return load_iris(return_X_y=True)
 
 
-@pytest.mark.parametrize("ours, theirs", PEERS.items(), ids=lambda c: c.__module__.split(".")[0])
+@pytest.mark.parametrize("ours, theirs", PEERS.items(), ids=lambda c: c.__name__)
 def test_parameters_and_defaults_are_scikit_learns(ours, theirs):
     mine, peers = ours().get_params(), theirs().get_params()
     assert {name: mine[name] for name in peers} == peers
@@ -287,13 +291,13 @@ BAD = [
     ({"min_impurity_decrease": -1}, "min_impurity_decrease must be"),
     ({"max_features": 5}, "max_features=5 is more than the 4 columns of X"),
     ({"max_features": "auto"}, 'max_features must be "sqrt"'),
-    ({"max_leaf_nodes": 4}, "max_leaf_nodes=4 asks for growth best node first"),
+    ({"max_leaf_nodes": 1}, "max_leaf_nodes must be None or a whole number of at least 2, got 1"),
     ({"ccp_alpha": 0.1}, "trees are not pruned here"),
     ({"monotonic_cst": [0, 0, 0, 1]}, "monotonic_cst is not served"),
     ({"oob_score": True}, "oob_score needs bags"),
     ({"max_samples": 10}, "max_samples is the size of a bag"),
     ({"max_samples": 151, "bootstrap": True}, "max_samples=151 is more than the 150 rows"),
-    ({"max_samples": 1.5, "bootstrap": True}, "max_samples must be None"),
+    ({"max_samples": 1.5, "bootstrap": True}, "max_samples=1.5 must be None"),
     ({"class_weight": "even"}, "class_weight 'even' is unknown"),
     ({"class_weight": {9: 1.0}}, "class_weight names 9"),
     ({"n_jobs": 0}, "n_jobs must be"),
@@ -309,8 +313,6 @@ def test_what_cannot_be_meant_is_refused(given, words):
 
 def test_bad_tables_are_refused():
     X, y = iris()
-    with pytest.raises(ValueError, match="only one class"):
-        ExtraTreesClassifier().fit(X, np.zeros(150))
     with pytest.raises(ValueError, match="Input y contains NaN in row 2"):
         ExtraTreesRegressor().fit(X[:4], [1.0, 2.0, np.nan, 4.0])
     with pytest.raises(ValueError, match="y must be numbers"):

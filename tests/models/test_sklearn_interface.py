@@ -27,6 +27,8 @@ from separatrix import (
     LeastSquaresClassifier,
     LogisticRegression,
     RadialBasis,
+    RandomForestClassifier,
+    RandomForestRegressor,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # C=inf meets separated toy data on purpose
@@ -52,12 +54,16 @@ CHECKED = [
     ExtraTreesClassifier(n_estimators=10),
     ExtraTreesClassifier(n_estimators=10, criterion="normalized_gain"),
     ExtraTreesRegressor(n_estimators=10),
+    RandomForestClassifier(n_estimators=5),
+    RandomForestClassifier(n_estimators=5, max_leaf_nodes=6, bootstrap=False),
+    RandomForestRegressor(n_estimators=5),
 ]
 
 
 def expected_failures(estimator):
     """log P from the scores is finer than the log of a float32 probability: 1 − 3e-8 is stored as 1."""
-    if isinstance(estimator, (BaggingClassifier, BaggingRegressor)):
+    forest = isinstance(estimator, (RandomForestClassifier, RandomForestRegressor)) and estimator.bootstrap
+    if forest or isinstance(estimator, (BaggingClassifier, BaggingRegressor)):
         shuffled = "the check shuffles the rows, and which row a draw hits goes by its place"
         return {
             "check_sample_weight_equivalence_on_dense_data": shuffled,

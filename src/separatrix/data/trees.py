@@ -36,6 +36,7 @@ from separatrix.data.tree_loops import (
     tree_key,
     walk,
 )
+from separatrix.data.tree_order import best_first
 
 LEVELS = 64  # levels of a nominal column: a split is a set of them in one word
 BINS = 255
@@ -58,8 +59,11 @@ class Tree:
     nodes: records of feature (−1 in a leaf), threshold (left where x ≤ it; NaN where the column is nominal), child
     (the left one, the right one is next; a leaf's is itself) and extra (a leaf's number, else 2·(number of its set of
     levels), and 1 more where a missing cell goes left); impurity, count (nodes,): of the training rows; leaf_value
-    (leaves, V): shares of the classes or the mean; leaf_weight (leaves,); sets: the levels, as bits, that go left;
-    gains (p,): what each column's splits took from W·impurity.
+    (leaves, V): shares of the classes, the mean or the median; leaf_weight (leaves,); sets: the levels, as bits, that
+    go left; gains (p,): what each column's splits took from W·impurity; middle (nodes,): medians, of absolute errors.
+
+    ``threshold`` and ``leaf_value`` are what predictions read, and may be edited in place; what is worked out from
+    them, and what holds the tree together, is read-only.
     """
 
     nodes: np.ndarray
@@ -70,23 +74,25 @@ class Tree:
     sets: np.ndarray
     gains: FloatArray
     depth: int
+    middle: FloatArray | None = None
 
     @property
     def feature(self) -> np.ndarray:
         """The column each node looks at, −1 for a leaf."""
-        return self.nodes["feature"]
+        return sealed(self.nodes["feature"])
 
     @property
     def threshold(self) -> np.ndarray:
+        """x ≤ it goes left; a view: an edit is what predictions read."""
         return self.nodes["threshold"]
 
     @property
     def child(self) -> np.ndarray:
-        return self.nodes["child"]
+        return sealed(self.nodes["child"])
 
     @property
     def extra(self) -> np.ndarray:
-        return self.nodes["extra"]
+        return sealed(self.nodes["extra"])
 
     @property
     def node_count(self) -> int:
@@ -113,38 +119,51 @@ class Tree:
     @property
     def children_left(self) -> np.ndarray:
         """The left child of each node, −1 for a leaf."""
-        return np.where(self.splits, self.child, -1)
+        return sealed(np.where(self.splits, self.child, -1))
 
     @property
     def children_right(self) -> np.ndarray:
-        return np.where(self.splits, self.child + 1, -1)
+        return sealed(np.where(self.splits, self.child + 1, -1))
 
     @property
     def missing_go_to_left(self) -> np.ndarray:
-        return self.splits & (self.extra & 1).astype(bool)
+        return sealed(self.splits & (self.extra & 1).astype(bool))
 
     @property
     def weighted_n_node_samples(self) -> FloatArray:
         """Training weight of each node."""
-        return self._gathered()[0]
+        return sealed(self.gathered()[0])
 
     @property
     def value(self) -> FloatArray:
-        """Shares of the classes, or the mean, in each node (nodes, V)."""
-        weight, total = self._gathered()
-        return total / weight[:, None]
+        """Shares of the classes, the mean or the median in each node (nodes, V); to change one, edit leaf_value."""
+        weight, total = self.gathered()
+        found = total / weight[:, None]
+        if self.middle is not None:
+            found[self.splits, 0] = self.middle[self.splits]
+        return sealed(found)
 
-    def _gathered(self) -> tuple[FloatArray, FloatArray]:
-        """Weights and weighted values summed from the leaves up."""
+    def levels(self) -> list[np.ndarray]:
+        """The nodes of each depth, the root's first."""
+        found = [np.zeros(1, dtype=np.intp)]
+        while True:
+            inner = found[-1][self.feature[found[-1]] >= 0]
+            if not len(inner):
+                return found
+            found.append((self.child[inner][:, None] + np.arange(2)).ravel())
+
+    def gathered(self) -> tuple[FloatArray, FloatArray]:
+        """Weights (nodes,) and weighted values (nodes, V) summed from the leaves up."""
         weight = np.zeros(self.node_count)
         total = np.zeros((self.node_count, self.leaf_value.shape[1]))
         leaf = np.flatnonzero(~self.splits)
         weight[leaf] = self.leaf_weight[self.extra[leaf]]
         total[leaf] = weight[leaf, None] * self.leaf_value[self.extra[leaf]]
-        for i in np.flatnonzero(self.splits)[::-1]:
-            c = self.child[i]
-            weight[i] = weight[c] + weight[c + 1]
-            total[i] = total[c] + total[c + 1]
+        for nodes in self.levels()[::-1]:
+            inner = nodes[self.feature[nodes] >= 0]
+            c = self.child[inner]
+            weight[inner] = weight[c] + weight[c + 1]
+            total[inner] = total[c] + total[c + 1]
         return weight, total
 
     def ends(self, X: np.ndarray, nominal: np.ndarray) -> np.ndarray:
@@ -165,6 +184,7 @@ class Options:
     min_leaf: int = 1
     min_weight_fraction: float = 0.0
     min_decrease: float = 0.0
+    max_leaves: int | None = None
 
 
 class Grows:
@@ -185,12 +205,14 @@ class Grows:
     ) -> Tree:
         """The tree of some rows, y (n,) less ``centre`` where it is numbers (``classes`` 0), else codes."""
         total = float(w.sum())
+        most, deepest = options.max_leaves, options.max_depth
         found = self._grown(
-            rows, y, w, unit, classes, CRITERIA[options.criterion], options.tests, options.max_depth,
-            options.min_split, options.min_leaf, options.min_weight_fraction * total, options.min_decrease * total,
-            key,
+            rows, y, w, unit, classes, CRITERIA[options.criterion], options.tests,
+            deepest if most is None else min(deepest, most - 1), options.min_split, options.min_leaf,
+            options.min_weight_fraction * total, options.min_decrease * total, key,
         )  # fmt: skip
-        return _tree(found, self.dtype, max(classes, 1), centre)
+        tree = _tree(found, self.dtype, max(classes, 1), centre)
+        return tree if most is None else best_first(tree, most, options.criterion)
 
     def _grown(self, *rest: Any) -> Any:
         raise NotImplementedError
@@ -299,12 +321,34 @@ class Columns(Grows):
         return grow_random(self.cells, self.table, self.nominal, self.odd, *rest)
 
 
-def _tree(found: Any, dtype: Any, width: int, centre: float) -> Tree:
-    feature, threshold, child, extra, impurity, count, value, weight, sets, gains, depth = found
+def sealed(array: np.ndarray) -> np.ndarray:
+    """The array, not to be written to."""
+    array.flags.writeable = False
+    return array
+
+
+def _nodes(feature: Any, threshold: Any, child: Any, extra: Any, dtype: Any) -> np.ndarray:
+    """The records of a tree."""
     fields = [("feature", np.int32), ("threshold", dtype), ("child", np.int32), ("extra", np.int32)]
     nodes = np.empty(len(feature), np.dtype(fields, align=True))
     for (name, _), values in zip(fields, (feature, threshold, child, extra), strict=True):
         nodes[name] = values
+    return nodes
+
+
+def _one_leaf(rows: int, weight: float, columns: int, dtype: Any) -> Tree:
+    """The tree of one class: all is said at the root."""
+    nodes = _nodes([-1], [np.inf], [0], [0], dtype)
+    count = np.array([rows], dtype=np.int32)
+    none = np.empty(0, np.uint64)
+    return Tree(
+        nodes, np.zeros(1, np.float32), count, np.ones((1, 1)), np.array([weight]), none, np.zeros(columns), 0
+    )
+
+
+def _tree(found: Any, dtype: Any, width: int, centre: float) -> Tree:
+    feature, threshold, child, extra, impurity, count, value, weight, sets, gains, depth = found
+    nodes = _nodes(feature, threshold, child, extra, dtype)
     shares = value.reshape(-1, width)
     return Tree(
         nodes, impurity, count, shares + centre if centre else shares, weight, sets, gains, int(depth)
@@ -346,12 +390,6 @@ class Forest:
     def __len__(self) -> int:
         return len(self.trees)
 
-    def joined(self, other: Forest) -> Forest:
-        """These trees and those of another on the same columns, in the order of their numbers."""
-        both = zip(self.numbers + other.numbers, self.trees + other.trees, strict=True)
-        numbers, trees = zip(*sorted(both, key=lambda item: item[0]), strict=True)
-        return Forest(trees, numbers, len(self) + other.asked, self.nominal, self.dtype)
-
     def cells(self, X: np.ndarray) -> np.ndarray:
         """Rows as the trees read them; a number too large for float32 is larger than every threshold."""
         with np.errstate(over="ignore"):
@@ -380,7 +418,8 @@ class Forest:
     def mean_outside(self, X: np.ndarray, bag: Callable[[int], FloatArray]) -> tuple[FloatArray, np.ndarray]:
         """For each row the sum over the trees whose bag it is not in (n, V), and how many there are (n,).
 
-        ``bag`` gives a tree's counts of the rows. Sums are made by runs of trees and added in their order.
+        ``bag`` gives the counts of the rows by a tree's place. Sums are made by runs of trees and added in their
+        order.
         """
         n, width = len(X), self.trees[0].leaf_value.shape[1]
         cells = self.cells(X)
@@ -390,7 +429,7 @@ class Forest:
         def work(r: int) -> None:
             value, count = np.zeros((n, width)), np.zeros(n, np.intp)
             for t in runs[r]:
-                rows = np.flatnonzero(bag(self.numbers[t]) == 0)
+                rows = np.flatnonzero(bag(t) == 0)
                 if len(rows):
                     ends = self.trees[t].ends(cells[rows], self.nominal)
                     leaves = self.trees[t].leaf_value.ravel()
@@ -429,6 +468,20 @@ def _block(n: int) -> int:
     return max(1024, min(BLOCK, -(-n // 8)))
 
 
+def tree_seeds(seed: int, count: int) -> list[int]:
+    """A seed for each of ``count`` trees, whole numbers below 2³¹ that differ.
+
+    >>> tree_seeds(0, 3) == tree_seeds(0, 5)[:3], len(set(tree_seeds(1, 1000)))
+    (True, 1000)
+    """
+    found: dict[int, None] = {}
+    number = 0
+    while len(found) < count:
+        found[int(tree_key(seed, number, 2)) >> 33] = None
+        number += 1
+    return list(found)
+
+
 def grow_forest(
     columns: Any,
     y: FloatArray,
@@ -439,6 +492,7 @@ def grow_forest(
     weights: Callable[[int], FloatArray | None] | FloatArray | None = None,
     *,
     numbers: Sequence[int] | None = None,
+    seeds: Sequence[int] | None = None,
     report: Callable[[int], None] | None = None,
 ) -> Forest:
     """``count`` trees on the same columns, on the engine's threads.
@@ -447,9 +501,10 @@ def grow_forest(
     ----------
     columns : :class:`Binned` for best splits, :class:`Columns` for extra-trees
     y : (n,) class codes 0 … K − 1, or numbers
-    classes : K, or 0 for a regression
+    classes : K (of one class the tree is a leaf), or 0 for a regression
     options : :class:`Options`
     seed, count, numbers : a tree draws from (seed, its number); the numbers are 0 … count − 1 or those given
+    seeds : a seed for each tree instead, from which alone it is grown as number 0 would be
     weights : tree → (n,) weights or None (all one); or one array for all trees
 
     Ctrl-C ends the work: trees finished so far are kept, and ``asked`` tells how many there should be.
@@ -462,6 +517,7 @@ def grow_forest(
     n = columns.shape[0]
     target: Any = np.asarray(y, dtype=np.uint8 if 0 < classes <= 256 else np.float64)
     which = range(count) if numbers is None else list(numbers)
+    own = None if seeds is None else dict(zip(which, seeds, strict=True))
     grown: dict[int, Tree] = {}
     stopped = False
 
@@ -479,8 +535,11 @@ def grow_forest(
             centre = float(weight @ z / weight.sum())
             z = z - centre
         unit = bool((weight == 1.0).all())
-        key = np.uint64(tree_key(seed, t, 0))
-        grown[t] = columns.grow(rows, z, weight, unit, classes, options, key, centre)
+        key = np.uint64(tree_key(seed, t, 0) if own is None else tree_key(own[t], 0, 0))
+        if classes == 1:
+            grown[t] = _one_leaf(len(rows), float(weight.sum()), columns.shape[1], columns.dtype)
+        else:
+            grown[t] = columns.grow(rows, z, weight, unit, classes, options, key, centre)
         if report is not None:
             report(t)
 

@@ -23,7 +23,7 @@ LEVELS = 64
 FROM_FLOAT = {np.dtype(np.float32): 1}
 
 
-@converter("DecisionTreeClassifier", "ExtraTreesClassifier")
+@converter("DecisionTreeClassifier", "ExtraTreesClassifier", "RandomForestClassifier")
 def _trees(g: Graph, model: Any, cells: Cells) -> Answer:
     shares = forest_mean(g, model._forest, _tree_cells(g, model, cells))
     return Answer(shares, shares)

@@ -19,10 +19,8 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.kernels import Index
 from separatrix.data.trees import Binned, Forest, grow_forest
 from separatrix.models.bag_fits import Bag, Plan, constant_vote, run_bags
-from separatrix.models.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from separatrix.models.decision_tree import TREES
 from separatrix.models.running import class_factors, seed_of
-
-TREES = (DecisionTreeClassifier, DecisionTreeRegressor)
 
 
 def grows_together(plan: Plan) -> bool:

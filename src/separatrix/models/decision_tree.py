@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.trees import Tree, grow_forest
+from separatrix.models.members import derived_from
 from separatrix.models.running import seed_of
 from separatrix.models.tree_model import TreeClassifier, TreeModel, TreeRegressor
 
@@ -24,13 +25,13 @@ class _OneTree(TreeModel):
     splitter: str
     random_state: Any
 
-    @property
+    @derived_from("edit tree_.threshold or tree_.leaf_value in place, or fit anew")
     def tree_(self) -> Tree:
         """The tree's arrays: children_left, children_right, feature, threshold, value, impurity and more."""
         check_is_fitted(self)
         return self._forest.trees[0]
 
-    @property
+    @derived_from("set max_features and fit anew")
     def max_features_(self) -> int:
         check_is_fitted(self)
         return self._tests()
@@ -84,7 +85,8 @@ class DecisionTreeClassifier(_OneTree, TreeClassifier):
         ends; samples are rows, whatever their weight
     max_features : columns looked at in each node: a number, a share, "sqrt", "log2" or None (all)
     class_weight : None, "balanced" or a dictionary
-    max_leaf_nodes, ccp_alpha, monotonic_cst : not served; anything but None, 0.0 and None is refused
+    max_leaf_nodes : the most leaves; the tree is grown best node first, by what a split takes from W·impurity
+    ccp_alpha, monotonic_cst : not served; anything but 0.0 and None is refused
     categorical_features : nominal columns: None, "from_dtype" (categories and words of a frame), a mask, indices or
         names; at most 64 levels. Two classes: all splits of the levels in the order of their share of the second
         class; more: one level against the others
@@ -119,7 +121,7 @@ class DecisionTreeClassifier(_OneTree, TreeClassifier):
         min_weight_fraction_leaf: float = 0.0,
         max_features: Any = None,
         random_state: Any = None,
-        max_leaf_nodes: None = None,
+        max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         class_weight: Any = None,
         ccp_alpha: float = 0.0,
@@ -191,7 +193,7 @@ class DecisionTreeRegressor(_OneTree, TreeRegressor):
         min_weight_fraction_leaf: float = 0.0,
         max_features: Any = None,
         random_state: Any = None,
-        max_leaf_nodes: None = None,
+        max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         monotonic_cst: None = None,
@@ -219,3 +221,6 @@ class DecisionTreeRegressor(_OneTree, TreeRegressor):
         columns = self._grow(cells, z, 0, weight)
         self.verdict_ = self._verdict(began, columns, [], len(cells))
         return self
+
+
+TREES = (DecisionTreeClassifier, DecisionTreeRegressor)

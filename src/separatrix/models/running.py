@@ -10,7 +10,7 @@ import numpy as np
 
 from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import is_count, is_positive
+from separatrix.data.door import drop_absent_classes, is_count, is_positive, read_labels
 from separatrix.data.engine import engine
 from separatrix.verdict.verdict import ConvergenceWarning, SeparationWarning, Verdict
 
@@ -51,6 +51,16 @@ def class_factors(class_weight: Any, classes: np.ndarray, totals: FloatArray) ->
     if not (factor > 0).all():
         raise ValueError("class_weight must be positive for every class")
     return factor
+
+
+def read_any_classes(y: Any, weight: FloatArray | None, n: int) -> tuple[np.ndarray, np.ndarray, FloatArray]:
+    """Classes that weigh something, be it one alone, codes of the labels (n,) and each class's weight (K,).
+
+    >>> classes, codes, totals = read_any_classes(["a", "a"], None, 2)
+    >>> classes.tolist(), codes.tolist(), totals.tolist()
+    (['a'], [0, 0], [2.0])
+    """
+    return drop_absent_classes(*read_labels(y, n), weight)
 
 
 def seed_of(random_state: Any) -> int:

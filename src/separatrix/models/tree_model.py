@@ -29,9 +29,10 @@ from separatrix.data.door import (
     refuse_infinite,
 )
 from separatrix.data.estimator import Estimator
-from separatrix.data.trees import LEVELS, Binned, Columns, Forest, Options, Tree
+from separatrix.data.trees import LEVELS, Binned, Columns, Forest, Options, sealed
 from separatrix.models.base import Classifier
-from separatrix.models.running import check_class_weight, class_factors
+from separatrix.models.members import derived_from
+from separatrix.models.running import check_class_weight, class_factors, read_any_classes
 from separatrix.verdict.verdict import Verdict
 
 DENSE_CELLS = 1 << 28  # cells of a sparse table up to which it is made dense
@@ -57,42 +58,6 @@ class Nominal:
             found = np.where(known[place] == column, place.astype(float), -1.0)
             cells[:, j] = np.where(np.isnan(column), np.nan, found)
         return cells
-
-
-@dataclass(frozen=True, eq=False)
-class FittedTree:
-    """One tree of a forest: ``tree_`` holds its arrays (see :class:`separatrix.data.trees.Tree`).
-
-    Rows are given as the forest reads them: numbers, levels of nominal columns as codes.
-    """
-
-    tree_: Tree
-    nominal: np.ndarray
-    dtype: Any
-    classes_: np.ndarray | None = None
-
-    @property
-    def n_features_in_(self) -> int:
-        return len(self.nominal)
-
-    def get_depth(self) -> int:
-        return self.tree_.depth
-
-    def get_n_leaves(self) -> int:
-        return self.tree_.n_leaves
-
-    def apply(self, X: Any) -> np.ndarray:
-        """The node each row falls into (n,)."""
-        cells = np.ascontiguousarray(np.asarray(X), dtype=self.dtype)
-        return self.tree_.ends(cells, self.nominal)
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Shares of the classes in each row's leaf (n, K); of a regression the mean (n, 1)."""
-        return self.tree_.leaf_value[self.tree_.extra[self.apply(X)]]
-
-    def predict(self, X: Any) -> np.ndarray:
-        found = self.predict_proba(X)
-        return found[:, 0] if self.classes_ is None else np.asarray(self.classes_[found.argmax(axis=1)])
 
 
 class TreeModel(Estimator):
@@ -141,10 +106,11 @@ class TreeModel(Estimator):
             raise ValueError(
                 f"min_impurity_decrease must be a number of at least 0, got {self.min_impurity_decrease!r}"
             )
-        if self.max_leaf_nodes is not None:
+        if self.max_leaf_nodes is not None and not (
+            is_count(self.max_leaf_nodes) and self.max_leaf_nodes >= 2
+        ):
             raise ValueError(
-                f"max_leaf_nodes={self.max_leaf_nodes!r} asks for growth best node first, but nodes are grown depth "
-                "first here: leave it None and limit max_depth or min_samples_leaf"
+                f"max_leaf_nodes must be None or a whole number of at least 2, got {self.max_leaf_nodes!r}"
             )
         if not (_is_number(self.ccp_alpha) and self.ccp_alpha == 0):
             raise ValueError(
@@ -169,6 +135,7 @@ class TreeModel(Estimator):
             leaf,
             float(self.min_weight_fraction_leaf),
             float(self.min_impurity_decrease),
+            None if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
         )
 
     def _tests(self) -> int:
@@ -293,11 +260,11 @@ class TreeModel(Estimator):
 
     # ------------------------------------------------------------------------------------------ what was learned
 
-    @property
+    @derived_from("it is what the splits of the trees took from the impurity")
     def feature_importances_(self) -> FloatArray:
         """The share of each column in what splits took from the impurity (p,), the mean over trees."""
         check_is_fitted(self)
-        return self._forest.importances()
+        return sealed(self._forest.importances())
 
     def _paths(self, cells: np.ndarray) -> tuple[Any, np.ndarray]:
         """(n, nodes of all trees) CSR of the nodes each row passes, and where each tree's nodes begin."""
@@ -318,20 +285,16 @@ class TreeModel(Estimator):
         found = sp.csr_matrix((np.ones(len(rows), dtype=np.int64), (rows, nodes)), shape=shape)
         return found, begins
 
-    def _fitted_trees(self) -> list[FittedTree]:
-        forest = self._forest
-        return [
-            FittedTree(t, forest.nominal, forest.dtype, getattr(self, "classes_", None)) for t in forest.trees
-        ]
-
-    def _verdict(self, began: float, columns: Any, findings: list[str], rows: int) -> Verdict:
-        forest = self._forest
-        trees = forest.trees
+    def _verdict(
+        self, began: float, columns: Any, findings: list[str], rows: int, missing: int = 0
+    ) -> Verdict:
+        """``missing``: how many trees were not grown, for Ctrl-C."""
+        trees = self._forest.trees
         left = [
             float(np.average(t.impurity[~t.splits], weights=t.leaf_weight[t.extra[~t.splits]])) for t in trees
         ]
         depth, leaves = [t.depth for t in trees], [t.n_leaves for t in trees]
-        several = len(trees) > 1 or forest.asked > 1
+        asked = len(trees) + missing
         said = [
             f"growth is greedy and proves no bound: the objective is the {self.criterion} impurity left in the leaves"
         ]
@@ -339,9 +302,9 @@ class TreeModel(Estimator):
             said = [
                 "growth is greedy and proves no bound: the objective is the entropy left in the leaves, in bits"
             ]
-        if several:
+        if asked > 1:
             said.append(
-                f"{len(trees)} of {forest.asked} trees grown, depth {_span(depth)}, leaves {_span(leaves)} a tree"
+                f"{len(trees)} of {asked} trees grown, depth {_span(depth)}, leaves {_span(leaves)} a tree"
             )
         else:
             said.append(f"depth {depth[0]}, {leaves[0]} leaves, {rows} rows")
@@ -353,7 +316,7 @@ class TreeModel(Estimator):
                 f"{int(columns.coarse.sum())} of {len(columns.coarse)} columns have more than 255 distinct values: "
                 "splits were looked for between quantile bins"
             )
-        interrupted = len(trees) < forest.asked
+        interrupted = missing > 0
         if interrupted:
             said.append("Ctrl-C: the trees finished by then are kept; warm_start=True grows the others")
         stopped = "Ctrl-C" if interrupted else self._limits()
@@ -372,6 +335,7 @@ class TreeModel(Estimator):
                 ("min_samples_leaf", self.min_samples_leaf, 1),
                 ("min_weight_fraction_leaf", self.min_weight_fraction_leaf, 0.0),
                 ("min_impurity_decrease", self.min_impurity_decrease, 0.0),
+                ("max_leaf_nodes", self.max_leaf_nodes, None),
             )
             if value != default
         ]
@@ -431,7 +395,7 @@ class TreeClassifier(TreeModel, Classifier):
         cells = self._read_cells(X, reset=True)
         n = cells.shape[0]
         weight = read_weights(sample_weight, n)
-        codes, totals = self._read_classes(y, weight, n)
+        self.classes_, codes, totals = read_any_classes(y, weight, n)
         self.n_classes_ = len(self.classes_)
         if self.class_weight is not None and not _is_word(self.class_weight, "balanced_subsample"):
             factor = class_factors(self.class_weight, self.classes_, totals)[codes]

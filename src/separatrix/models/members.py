@@ -1,0 +1,80 @@
+"""What ensembles share: len(), an index and iteration over ``estimators_``, and attributes that are worked out.
+
+    len(model), model[0], model[2:5], for h in model          as scikit-learn's ensembles
+
+``estimators_`` is the state: predictions go through the list as it stands, so that members may be taken out, put in
+or edited. Rows E2, E3, E4 of the specification.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+
+class Members:
+    """len, index and iteration over the fitted members."""
+
+    estimators_: list[Any]
+
+    def __len__(self) -> int:
+        return len(self._fitted_members())
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._fitted_members()[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._fitted_members())
+
+    def __bool__(self) -> bool:
+        return True  # a model is there, fitted or not
+
+    def _fitted_members(self) -> list[Any]:
+        check_is_fitted(self, "estimators_")
+        return self.estimators_
+
+    def _voters(self) -> list[Any]:
+        """The members that predict; none left is refused."""
+        found = self._fitted_members()
+        if not len(found):
+            raise ValueError(
+                "estimators_ is empty, and nobody is left to predict: put members back, or fit anew"
+            )
+        return found
+
+
+class derived(property):
+    """A property worked out from other attributes: to assign it is refused, with a sentence that says what to edit.
+
+    >>> class Square:
+    ...     side_ = 2.0
+    ...     area_ = derived(lambda self: self.side_**2, "edit side_")
+    >>> Square().area_
+    4.0
+    >>> Square().area_ = 9.0
+    Traceback (most recent call last):
+        ...
+    AttributeError: area_ is worked out and cannot be assigned: edit side_
+    """
+
+    def __init__(self, fget: Callable[[Any], Any], instead: str):
+        super().__init__(fget)
+        self.__doc__ = fget.__doc__
+        self.instead = instead
+        self.name = getattr(fget, "__name__", "it")
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        raise AttributeError(f"{self.name} is worked out and cannot be assigned: {self.instead}")
+
+    def __delete__(self, instance: Any) -> None:
+        raise AttributeError(f"{self.name} is worked out and cannot be deleted: {self.instead}")
+
+
+def derived_from(instead: str) -> Callable[[Callable[[Any], Any]], Any]:
+    """:class:`derived` as a decorator."""
+    return lambda fget: derived(fget, instead)
