@@ -174,7 +174,7 @@ def test_out_of_bag_by_hand():
     said = [s for s in model.verdict_.findings if s.startswith("out-of-bag error")]
     assert len(said) == 1 and f"{1 - model.oob_score_:.3g}" in said[0]
     small = ExtraTreesClassifier(10, bootstrap=True, max_samples=0.2).fit(X, y)
-    assert {len(rows) for rows in small.estimators_samples_} == {round(0.2 * len(y))}
+    assert {len(rows) for rows in small.estimators_samples_} == {int(0.2 * len(y))}
     X, z = load_diabetes(return_X_y=True)
     model = ExtraTreesRegressor(60, bootstrap=True, oob_score=True).fit(X, z)
     assert 0.3 < model.oob_score_ < 0.6 and model.oob_prediction_.shape == z.shape

@@ -1,4 +1,4 @@
-"""Random forests, and what all forests and trees share: best-first growth, one class, seeds of members, live lists."""
+"""Random forests, and what forests and trees share: best-first growth, one class, seeds of members, live lists."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@
     columns    K of p looked at in every node, anew
     splits     the best of these (random forests), or a random threshold for each and the best of them (extra-trees)
 
-``estimators_`` are trees like any other, each with the ``random_state`` that draws its bag and its columns: predictions
-go through the list as it stands. Shapes: X (n, p), y (n,). Cost: see :mod:`separatrix.data.trees`.
+``estimators_`` are trees like any other, each with the ``random_state`` that draws its bag and its columns:
+predictions go through the list as it stands. Shapes: X (n, p), y (n,). Cost: see :mod:`separatrix.data.trees`.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ class RandomForestClassifier(ForestClassifier):
 
 
 class RandomForestRegressor(ForestRegressor):
-    """f(x) = (1/M) Σ_m the mean (or median) target in the leaf of tree m that x falls into ([6321] "Bagging"; row E3).
+    """f(x) = (1/M) Σ_m the mean (or median) target in the leaf of tree m that x falls into ([6321]; row E3).
 
     Parameters as of :class:`~separatrix.RandomForestClassifier`, with criterion "squared_error" (means) or
     "absolute_error" (medians) and max_features 1.0 (all columns); ``oob_prediction_`` (n,) takes the place of
