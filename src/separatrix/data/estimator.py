@@ -18,6 +18,8 @@ from functools import wraps
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator
+from sklearn.utils._available_if import _AvailableIfDescriptor
+from sklearn.utils.metaestimators import available_if
 
 from separatrix.data.interrupts import FitUnderWay, answered, fits_under_way, listening, returns_interrupted
 
@@ -44,7 +46,9 @@ class Estimator(BaseEstimator):
         super().__init_subclass__(**kwargs)
         for name in LEARNS:
             method = cls.__dict__.get(name)
-            if callable(method):
+            if isinstance(method, _AvailableIfDescriptor):
+                setattr(cls, name, available_if(method.check)(_whole(method.fn)))
+            elif callable(method):
                 setattr(cls, name, _whole(method))
 
     def set_params(self, **params: Any) -> Self:

@@ -121,23 +121,7 @@ class KernelMachine(Estimator):
         return K
 
     def _gamma_of(self, X: Any, weight: FloatArray | None) -> float:
-        """The kernel's γ: "scale" is 1/(p·Var X) with weights as repetitions, "auto" 1/p."""
-        if not isinstance(self.gamma, str):
-            return float(self.gamma)
-        p = X.shape[1]
-        if self.gamma == "auto":
-            return 1.0 / p
-        if isinstance(X, np.ndarray) and weight is None:
-            variance = float(X.var())
-        elif isinstance(X, np.ndarray):
-            assert weight is not None
-            mean = float(weight @ X.mean(axis=1)) / float(weight.sum())
-            variance = float(weight @ ((X - mean) ** 2).mean(axis=1)) / float(weight.sum())
-        else:
-            w = np.ones(X.shape[0]) if weight is None else weight
-            cells = float(w.sum()) * p
-            variance = float((w @ X.multiply(X)).sum()) / cells - (float((w @ X).sum()) / cells) ** 2
-        return 1.0 / (p * variance) if variance > 0 else 1.0
+        return gamma_of(self.gamma, X, weight)
 
     def _kernel(self) -> Kernel:
         return Kernel(self.kernel, self._gamma, float(self.coef0), int(self.degree))
@@ -273,3 +257,23 @@ def _duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.2g} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def gamma_of(gamma: float | str, X: Any, weight: FloatArray | None) -> float:
+    """The kernel's γ: "scale" is 1/(p·Var X) with weights as repetitions, "auto" 1/p."""
+    if not isinstance(gamma, str):
+        return float(gamma)
+    p = X.shape[1]
+    if gamma == "auto":
+        return 1.0 / p
+    if isinstance(X, np.ndarray) and weight is None:
+        variance = float(X.var())
+    elif isinstance(X, np.ndarray):
+        assert weight is not None
+        mean = float(weight @ X.mean(axis=1)) / float(weight.sum())
+        variance = float(weight @ ((X - mean) ** 2).mean(axis=1)) / float(weight.sum())
+    else:
+        w = np.ones(X.shape[0]) if weight is None else weight
+        cells = float(w.sum()) * p
+        variance = float((w @ X.multiply(X)).sum()) / cells - (float((w @ X).sum()) / cells) ** 2
+    return 1.0 / (p * variance) if variance > 0 else 1.0

@@ -29,6 +29,7 @@ from separatrix.data.door import (
 )
 from separatrix.data.perceptron_loops import Visits
 from separatrix.data.rows import over_rows
+from separatrix.models.kernel_machine import gamma_of
 from separatrix.models.mistakes import FromMistakes, online
 from separatrix.solve.perceptron import (
     EXACT_WORK,
@@ -136,7 +137,7 @@ class KernelPerceptron(FromMistakes):
         codes, scale = self._read_targets(y, sample_weight, n)
         if self.kernel == "precomputed":
             _refuse_gram(X)
-        self._set_gamma(X)
+        self._set_gamma(X, read_weights(sample_weight, n))
         rows = self._present(n, scale)
         gram = _Gram(self, X, rows)
         machines = [
@@ -211,7 +212,7 @@ class KernelPerceptron(FromMistakes):
                 )
             self.classes_ = read_labels(classes, None)[0]
             refuse_one_class(self.classes_)
-            self._set_gamma(X)
+            self._set_gamma(X, read_weights(sample_weight, n))
         elif classes is not None and read_labels(classes, None)[0].tolist() != self.classes_.tolist():
             raise ValueError(f"classes differ from those of the first call, {self.classes_.tolist()}")
         codes = self._codes_of(y, n)
@@ -303,16 +304,8 @@ class KernelPerceptron(FromMistakes):
         if not is_positive(self.cache_size):
             raise ValueError(f"cache_size must be a positive number of megabytes, got {self.cache_size!r}")
 
-    def _set_gamma(self, X: Any) -> None:
-        if not isinstance(self.gamma, str):
-            self._gamma = float(self.gamma)
-        elif self.gamma == "auto" or self.kernel == "precomputed":
-            self._gamma = 1.0 / X.shape[1]
-        else:
-            dense = isinstance(X, np.ndarray)
-            mean = float(X.mean())
-            variance = float(X.var()) if dense else float(X.multiply(X).mean()) - mean**2
-            self._gamma = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+    def _set_gamma(self, X: Any, weight: FloatArray | None) -> None:
+        self._gamma = gamma_of("auto" if self.kernel == "precomputed" else self.gamma, X, weight)
 
     def _kernel(self, A: Any, B: Any) -> FloatArray:
         """k(a, b), (n_A, n_B), in double precision."""
