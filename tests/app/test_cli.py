@@ -247,6 +247,26 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
     assert sorted(p.name for p in (tmp_path / "o").iterdir()) == ["comparison.json", "table.csv"]
 
 
+def test_ctrl_c_during_fit_writes_the_best_so_far(run, monkeypatch):
+    """The command owns the loop: what was reached is written, and the exit code says that it was cut short."""
+    from separatrix.solve import smo
+
+    calls, real = [], smo.smo_loops.pairs
+
+    def pressed(*args):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    monkeypatch.setattr(smo.smo_loops, "pairs", pressed)
+    code, said, heard = run("fit", "rbf-svc", "wine", "--out", "m.sepx")
+    assert code == 130 and "interrupted" in said + heard and "the best so far is written" in heard
+    kept = load("m.sepx")
+    assert kept.steps[-1][1].verdict_.status == "interrupted"
+    assert len(kept.predict(read("wine").frame)) == 178
+
+
 # ---- fit, predict, report, explain ----
 
 

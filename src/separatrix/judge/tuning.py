@@ -20,11 +20,12 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import _safe_indexing
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import read_labels
+from separatrix.data.estimator import Estimator
 from separatrix.judge.scores import accuracy, log_loss
 from separatrix.models.svc import SVC
 from separatrix.models.svm_path import svm_path
@@ -135,7 +136,7 @@ def _spelled(value: Any) -> str:
     return f"{value[0]}" if isinstance(value, list) and len(set(map(str, value))) == 1 else f"{value}"
 
 
-class _Tuner(ClassifierMixin, BaseEstimator):
+class _Tuner(ClassifierMixin, Estimator):
     """What tuners share: predictions are those of ``best_estimator_``."""
 
     best_estimator_: Any

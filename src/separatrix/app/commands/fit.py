@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from separatrix.app.commands.compare import stem
-from separatrix.app.errors import OK, AppError
+from separatrix.app.errors import INTERRUPTED, OK, AppError, tell
 from separatrix.app.given import settings_of, table_of
 from separatrix.app.kept import SUFFIX, keep
 from separatrix.app.models import MODELS, check_tuned, made, named, tuner
@@ -91,6 +91,9 @@ def run(
             "file": str(path),
         }
     )
+    if getattr(verdict, "status", "") == "interrupted":
+        tell("interrupted: the best so far is written, and its verdict says how far it got")
+        return INTERRUPTED
     return OK
 
 
