@@ -6,7 +6,7 @@ leaves them behind) and answers from them. Notes [6867] 3.2.3; rows D7, D8.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +27,11 @@ PENALISED = (
     "says how sure a penalised fit may be"
 )
 
+EDITED = (
+    "coef_ or intercept_ was edited after the fit, and standard errors, tests and the likelihood are of the estimates "
+    "that the fit found: fit again, or put its numbers back"
+)
+
 
 class Inferential:
     """Standard errors, intervals, tests, residuals and a summary of a fitted likelihood.
@@ -37,6 +42,7 @@ class Inferential:
 
     _likelihood_: Likelihood
     _no_inference_: str
+    _was_edited: Callable[[], bool]  # whether the coefficients are other numbers than the fit left
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
@@ -49,6 +55,8 @@ class Inferential:
         fit = vars(self).get("_likelihood_")
         if fit is None:
             raise ValueError(vars(self)["_no_inference_"])
+        if self._was_edited():
+            raise ValueError(EDITED)
         if reference is None:
             return fit
         if reference not in (labels := list(self.classes_.tolist() if hasattr(self, "classes_") else [])):
@@ -63,6 +71,8 @@ class Inferential:
         if fit is None:
             why = vars(self).get("_no_inference_", "the model is not fitted")
             raise AttributeError(f"{type(self).__name__} has no {name}_ here: {why}")
+        if self._was_edited():
+            raise AttributeError(f"{type(self).__name__} has no {name}_ here: {EDITED}")
         return getattr(fit, name)
 
     @property

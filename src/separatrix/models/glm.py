@@ -421,6 +421,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         self.family_, self.link_ = family, link
         self.coef_, self.intercept_ = np.asarray(fit.coef), float(fit.intercept)
         self._forget_limit()
+        self._remember_fit()
         objective = fit.objective
         if isinstance(objective.loss, GlmLoss) and objective.loss.observed:
             objective = replace(objective, loss=replace(objective.loss, observed=False))
@@ -436,7 +437,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
             tuple(int(j) for j in fit.aliased),
             tuple(int(j) for j in np.flatnonzero(problem.moments.constant)) if self.fit_intercept else (),
             known_dispersion(self.family, family),
-            weights=(self.coef_, np.asarray(self.intercept_)),
+            weights=(self.coef_.copy(), np.asarray(self.intercept_)),
             ended=fit.outcome.value,
             estimated=estimated,
         )

@@ -208,7 +208,7 @@ class LeastSquaresClassifier(LinearClassifier):
     ) -> list[tuple[Objective, FloatArray, FloatArray]]:
         """(objective, weights, intercept) of each target column on given data, for :func:`separatrix.verify`."""
         problems = self._problems(*self._read(X, y, sample_weight, reset=False))
-        return [(p.objective(), w, b) for p, w, b in zip(problems, self.coef_, self.intercept_, strict=True)]
+        return [(p.objective(), w, b) for p, w, b in zip(problems, *self._shown(), strict=True)]
 
 
 def _second_order(block: Block, kind: tuple[Any, bool], _memo: Any) -> tuple[Any, None]:

@@ -239,7 +239,7 @@ class LogisticRegression(Inferential, LinearClassifier):
         if reference not in labels:
             raise ValueError(f"reference {reference!r} is not a class: the classes are {labels}")
         k = labels.index(reference)
-        coef, intercept = self.coef_, self.intercept_
+        coef, intercept = self._shown()
         if len(labels) == 2:
             coef, intercept = np.vstack([0 * coef, coef]), np.append(0.0, intercept)
         others = np.arange(len(labels)) != k
@@ -319,11 +319,12 @@ class LogisticRegression(Inferential, LinearClassifier):
         return each if weight is None else each * weight
 
     def _start_values(self) -> tuple[FloatArray, FloatArray] | None:
-        if not self.warm_start or not hasattr(self, "coef_") or not np.isfinite(self.coef_).all():
+        if not self.warm_start or not hasattr(self, "coef_"):
             return None
-        if len(self.coef_) == 1:
-            return self.coef_[0], self.intercept_[0]
-        return self.coef_, self.intercept_
+        coef, intercept = (np.asarray(part, dtype=float) for part in self._shown())
+        if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+            return None
+        return (coef[0], intercept[0]) if len(coef) == 1 else (coef, intercept)
 
     def _fits(self, start: tuple[FloatArray, FloatArray], problem: Problem) -> bool:
         shape = (problem.rows.p,) if problem.n_classes is None else (problem.n_classes, problem.rows.p)
@@ -335,6 +336,7 @@ class LogisticRegression(Inferential, LinearClassifier):
         self._forget_limit()
         self.coef_ = np.atleast_2d(fit.coef).copy()
         self.intercept_ = np.atleast_1d(np.asarray(fit.intercept, dtype=float)).copy()
+        self._remember_fit()
 
     def _keep_likelihood(self, problem: Problem, fit: LinearFit, sample_weight: Any) -> None:
         """What inference needs of a fit without a ridge: no sweep is made until something is asked."""
@@ -391,7 +393,8 @@ class LogisticRegression(Inferential, LinearClassifier):
     def _limits_of_coefficients(self) -> FloatArray:
         """coef_ and intercept_ in the order of a summary, against the reference class."""
         fit = self._likelihood_
-        table = np.column_stack([self.intercept_, self.coef_]) if self.fit_intercept else self.coef_
+        coef, intercept = self._shown()
+        table = np.column_stack([intercept, coef]) if self.fit_intercept else coef
         if not fit.classes:
             return np.asarray(table[0])
         with np.errstate(invalid="ignore"):
@@ -402,6 +405,5 @@ class LogisticRegression(Inferential, LinearClassifier):
     ) -> list[tuple[Objective, FloatArray, FloatArray]]:
         """(objective, weights, intercept) of this estimator on given data, for :func:`separatrix.verify`."""
         objective = self._read(X, y, sample_weight, reset=False).objective()
-        if objective.n_classes is None:
-            return [(objective, self.coef_[0], self.intercept_[0])]
-        return [(objective, self.coef_, self.intercept_)]
+        coef, intercept = self._shown()
+        return [(objective, coef[0], intercept[0])] if len(coef) == 1 else [(objective, coef, intercept)]

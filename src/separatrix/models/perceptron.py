@@ -294,7 +294,7 @@ class Perceptron(FromMistakes, LinearClassifier):
     def _last(self) -> list[FloatArray] | None:
         if not hasattr(self, "coef_"):
             return None
-        return [np.append(w, b) for w, b in zip(self.coef_, self.intercept_, strict=True)]
+        return [np.append(w, b).astype(float) for w, b in zip(*self._shown(), strict=True)]
 
     def _starts(
         self, k: int, p: int, before: list[FloatArray] | None, coef: Any, intercept: Any
@@ -366,7 +366,7 @@ class Perceptron(FromMistakes, LinearClassifier):
         X, codes = (X, codes) if len(rows) == len(codes) else (X[rows], codes[rows])
         weight = None if weight is None else weight[rows]
         value, statuses, findings = 0.0, [], []
-        for sign, w, b in zip(self._signs(codes), self.coef_, self.intercept_, strict=True):
+        for sign, w, b in zip(self._signs(codes), *self._shown(), strict=True):
             scores = scores_under(X, np.append(w, b))
             wrong = int(np.count_nonzero(~(sign * scores > 0)))
             value += float(np.average(Criterion().value(scores, sign.astype(float)), weights=weight))

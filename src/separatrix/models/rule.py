@@ -34,28 +34,15 @@ class LiveRule:
     def rule_(self) -> LinearRule:
         """The rule that predicts, built from ``coef_`` and ``intercept_``."""
         state = self.__dict__
-        try:
-            coef, intercept = state["coef_"], state["intercept_"]
-        except KeyError:
-            raise AttributeError(
-                f"{type(self).__name__} has no rule_: it has no coef_ and intercept_"
-            ) from None
-        kept = state.get("_limit")
-        if kept is not None or "rule_" in state:
-            rule = _limit_of(state)
-            if rule is not None:
-                return rule
-        if type(coef) is not np.ndarray:
-            coef = np.asarray(coef.toarray() if hasattr(coef, "toarray") else coef)
-        if kept is not None:
+        if "coef_" not in state or "intercept_" not in state:
+            raise AttributeError(f"{type(self).__name__} has no rule_: it has no coef_ and intercept_")
+        limit = "_limit" in state or "rule_" in state
+        if limit and (rule := _limit_of(state)) is not None:
+            return rule
+        coef, intercept = self._shown()
+        if limit:
             _refuse_half_a_limit(coef, intercept)
-        if type(intercept) is np.ndarray and intercept.shape == coef.shape[:1] and coef.ndim == 2:
-            heads = len(coef)  # the usual case, and the quickest
-        else:
-            coef, intercept, heads = self._in_shape(coef, np.asarray(intercept))
-        if coef.shape[-1] != state.get("n_features_in_", coef.shape[-1]) or heads not in self._heads():
-            self._refuse_shapes()
-        return LinearRule(coef[0], float(intercept[0])) if heads == 1 else LinearRule(coef, intercept)
+        return LinearRule(coef[0], float(intercept[0])) if len(coef) == 1 else LinearRule(coef, intercept)
 
     @rule_.setter
     def rule_(self, value: Any) -> None:
@@ -66,12 +53,32 @@ class LiveRule:
         classes = self.__dict__.get("classes_")
         return (1,) if classes is None or len(classes) <= 2 else (len(classes),)
 
-    def _in_shape(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-        """coef as (heads, p), intercept as (heads,), where what was assigned can be read so."""
-        rows = coef[None, :] if coef.ndim == 1 else coef
-        if rows.ndim != 2 or intercept.shape not in ((), (1,), (len(rows),)):
+    def _shown(self) -> tuple[np.ndarray, np.ndarray]:
+        """``coef_`` as (heads, p) and ``intercept_`` as (heads,): what is read, dense and in shape, limits and all."""
+        state = self.__dict__
+        coef, intercept = state["coef_"], state["intercept_"]
+        if type(coef) is not np.ndarray:
+            coef = np.asarray(coef.toarray() if hasattr(coef, "toarray") else coef)
+        coef = coef[None, :] if coef.ndim == 1 else coef
+        if type(intercept) is not np.ndarray or intercept.shape != coef.shape[:1]:
+            intercept = np.asarray(intercept)
+            if coef.ndim != 2 or intercept.shape not in ((), (1,)):
+                self._refuse_shapes()
+            intercept = np.broadcast_to(intercept, coef.shape[:1])
+        if coef.shape[1] != state.get("n_features_in_", coef.shape[1]) or len(coef) not in self._heads():
             self._refuse_shapes()
-        return rows, np.broadcast_to(intercept, (len(rows),)), len(rows)
+        return coef, intercept
+
+    def _remember_fit(self) -> None:
+        """Keep the numbers as the fit leaves them, so that what belongs to those alone can tell an edit."""
+        self._fitted: tuple[np.ndarray, np.ndarray] = (np.copy(self.coef_), np.copy(self.intercept_))
+
+    def _was_edited(self) -> bool:
+        """Whether ``coef_`` or ``intercept_`` are other numbers than the last fit left."""
+        fitted = self.__dict__.get("_fitted")
+        if fitted is None:  # from a file of an earlier version
+            return False
+        return not (_same(fitted[0], self.coef_) and _same(fitted[1], self.intercept_))
 
     def _refuse_shapes(self) -> NoReturn:
         p = self.__dict__.get("n_features_in_", "p")
@@ -107,6 +114,7 @@ class LiveRule:
         The arrays are read-only: infinite weights have no neighbours an edit could go to.
         """
         self.coef_, self.intercept_ = coef, intercept
+        self._remember_fit()
         self._limit: tuple[LinearRule, Any, Any] | None = (rule, np.copy(coef), np.copy(intercept))
         for array in (coef, intercept):
             if isinstance(array, np.ndarray):

@@ -50,7 +50,7 @@ def verify(model: Any, X: Any, y: Any, sample_weight: Any = None, **given: Any) 
         raise TypeError(f"{name} makes no claim that could be verified from data")
     parts: list[tuple[Objective, Any, Any]] = model._objectives_of(X, y, sample_weight, **given)
     claimed = model.verdict_
-    if not np.isfinite(model.coef_).all():
+    if not all(np.isfinite(weights).all() for _, weights, _ in parts):
         if hasattr(model, "_proof_from_data"):
             proof = model._proof_from_data(X, y, sample_weight, **given)
             return _no_optimum(model, proof, proof is not None and proof.kind != "overlap", began)
