@@ -307,11 +307,12 @@ def test_intervals_hold_their_share_of_draws():
 # ---- laws ----
 
 
-def assert_same_belief(a, b, tol=1e-6):
+def assert_same_belief(a, b, tol=1e-6, covariance=None):
+    covariance = b.covariance_ if covariance is None else covariance
     size = max(1.0, np.abs(a.coef_).max(), np.abs(a.intercept_).max())
     np.testing.assert_allclose(b.coef_, a.coef_, rtol=0, atol=tol * size)
     np.testing.assert_allclose(b.intercept_, a.intercept_, rtol=0, atol=tol * size)
-    np.testing.assert_allclose(b.covariance_, a.covariance_, rtol=tol, atol=tol * np.abs(a.covariance_).max())
+    np.testing.assert_allclose(covariance, a.covariance_, rtol=tol, atol=tol * np.abs(a.covariance_).max())
     assert b.log_evidence_ == pytest.approx(a.log_evidence_, rel=1e-9, abs=1e-7)
     assert b.n_effective_ == pytest.approx(a.n_effective_, rel=1e-6)
 
@@ -356,8 +357,8 @@ def test_permuting_labels_permutes_the_classes(seed, order):
     a, b = BayesianLogisticRegression().fit(X, y), BayesianLogisticRegression().fit(X, np.array(order)[y])
     b.coef_, b.intercept_ = b.coef_[order], b.intercept_[order]
     blocks = b.covariance_.reshape(3, 4, 3, 4)
-    b.covariance_ = blocks[np.ix_(order, range(4), order, range(4))].reshape(12, 12)
-    assert_same_belief(a, b)
+    moved = blocks[np.ix_(order, range(4), order, range(4))].reshape(12, 12)
+    assert_same_belief(a, b, covariance=moved)
     np.testing.assert_allclose(a.covariance_.reshape(3, 4, 3, 4).sum(axis=0), 0.0, atol=1e-12)  # singular
 
 
@@ -925,6 +926,10 @@ CHECKED = [
 
 
 def expected_failures(estimator):
+    if not estimator.fit_intercept:
+        return {
+            "check_class_weight_classifiers": "a surface through the origin cannot have all rows on one side"
+        }
     if estimator.prior_precision not in ("evidence", "ard"):
         return {}
     order = "a row of larger score may be less certain: probabilities do not rank as scores do"

@@ -28,8 +28,8 @@ PENALISED = (
 )
 
 EDITED = (
-    "coef_ or intercept_ was edited after the fit, and standard errors, tests and the likelihood are of the estimates "
-    "that the fit found: fit again, or put its numbers back"
+    "coef_ or intercept_ was edited after the fit, and standard errors, tests and the likelihood are of the "
+    "estimates that the fit found: fit again, or put its numbers back"
 )
 
 

@@ -12,6 +12,7 @@ Rows B1–B3 and D7 of the specification. The mode and the evidence are found in
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -43,7 +44,8 @@ from separatrix.models.bayes.laplace import Laplace, laplace, verdict_of, verifi
 from separatrix.models.bayes.precisions import Search, maximise_evidence
 from separatrix.models.bayes.predictive import Predictive, normal_draws
 from separatrix.models.bayes.priors import INTERCEPT_PRECISION, is_default, read_prior
-from separatrix.models.running import check_limits, threads
+from separatrix.models.bayes.shown import ShownPosterior
+from separatrix.models.running import check_class_weight, check_limits, class_factors, threads
 from separatrix.verdict.verdict import ConvergenceWarning, Verdict
 
 MOST_PARAMETERS = 4000  # the posterior covariance has the square of that many numbers
@@ -52,7 +54,7 @@ CHOSEN = ("evidence", "ard")
 PREDICTIVES = ("probit", "monte_carlo", "plugin")
 
 
-class BayesianLogisticRegression(LinearClassifier):
+class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
     """P(y = k | x, D) = ∫ softmax_k(W x) N(W | m_n, S_n) dW: predictions that know how sure the weights are.
 
     W ~ N(m₀, S₀) before the data; after them, by Laplace's approximation, N(m_n, S_n) with m_n = W_MAP and
@@ -76,6 +78,8 @@ class BayesianLogisticRegression(LinearClassifier):
         default 0.01 is a standard deviation of 10 in log odds: next to flat, and all models that share it lose the
         same evidence by it
     fit_intercept : whether there is an intercept
+    class_weight : {label: weight}, "balanced", or None: a factor of the rows' weights, which the likelihood and the
+        evidence then count; "balanced" needs all rows at once, and ``partial_fit`` takes a dictionary
     predictive : how ``predict_proba`` integrates over the weights: "probit" σ(m/√(1 + πs²/8)), for K classes
         P_k ∝ 1/Σ_j exp(−κ_kj (m_k − m_j)); "monte_carlo", ``n_samples`` draws of the scores of each row; "plugin", no
         integral, the weights taken as certain
@@ -133,6 +137,7 @@ class BayesianLogisticRegression(LinearClassifier):
         prior_covariance: Any = None,
         intercept_precision: float = INTERCEPT_PRECISION,
         fit_intercept: bool = True,
+        class_weight: Mapping[Any, float] | str | None = None,
         predictive: str = "probit",
         n_samples: int = 1000,
         random_state: Any = None,
@@ -146,6 +151,7 @@ class BayesianLogisticRegression(LinearClassifier):
         self.prior_covariance = prior_covariance
         self.intercept_precision = intercept_precision
         self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
         self.predictive = predictive
         self.n_samples = n_samples
         self.random_state = random_state
@@ -178,6 +184,10 @@ class BayesianLogisticRegression(LinearClassifier):
         >>> bool(abs(online.coef_ - whole.coef_).max() < 0.02)
         True
         """
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                'class_weight="balanced" needs all rows at once: give partial_fit a dictionary of weights'
+            )
         before = dict(self.__dict__)
         try:
             return self._learn(X, y, classes, sample_weight, anew=not hasattr(self, "_belief"))
@@ -228,13 +238,11 @@ class BayesianLogisticRegression(LinearClassifier):
         check_is_fitted(self)
         from scipy.special import ndtri
 
-        mean, sd = (
-            self._in_order(self.coef_, self.intercept_),
-            self._in_order(self.coef_sd_, self.intercept_sd_),
-        )
+        mean = self._in_order(*self._shown())
+        sd = self._in_order(self.coef_sd_, self.intercept_sd_)
         z = -float(ndtri(_tail(level)))
         out = np.stack([mean - z * sd, mean + z * sd], axis=-1)
-        return out[0] if len(self.coef_) == 1 else out
+        return out[0] if len(mean) == 1 else out
 
     def sample_posterior(self, n_draws: int = 1, random_state: Any = None) -> tuple[FloatArray, FloatArray]:
         """Draws of the weights from N(m_n, S_n): coef (n_draws, p) or (n_draws, K, p), and intercept.
@@ -253,8 +261,8 @@ class BayesianLogisticRegression(LinearClassifier):
         rng = _generator(self.random_state if random_state is None else random_state)
         draws = rng.standard_normal((int(n_draws), root.shape[-1])) @ root.reshape(-1, root.shape[-1]).T
         draws = draws.reshape(len(draws), *root.shape[:-1])
-        mean = self._in_order(self.coef_, self.intercept_)
-        draws += mean[0] if len(self.coef_) == 1 else mean
+        mean = self._in_order(*self._shown())
+        draws += mean[0] if len(mean) == 1 else mean
         if not self.fit_intercept:
             return draws, np.zeros(draws.shape[:-1])
         return draws[..., 1:], draws[..., 0]
@@ -278,6 +286,7 @@ class BayesianLogisticRegression(LinearClassifier):
         ──────────────────────────────────────────────
         """
         check_is_fitted(self)
+        self._refuse_edited("the evidence")
         lines = {
             "log likelihood at the mode": self.log_likelihood_,
             "log prior density at the mode": self.log_prior_,
@@ -305,15 +314,17 @@ class BayesianLogisticRegression(LinearClassifier):
         ─────────────────────────────────────────────────────────────
         low and high bound 95 % of the posterior, the Gaussian at the mode.
         """
+        check_is_fitted(self)
+        self._refuse_edited("a summary, with its evidence,")
         bounds = self.credible_intervals(level)
         names = [
             str(n) for n in getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         ]
         names = (["(Intercept)"] if self.fit_intercept else []) + names
-        if len(self.coef_) > 1:
+        if len(self.classes_) > 2:
             names = [f"{label}: {name}" for label in self.classes_.tolist() for name in names]
         columns = {
-            "coef": self._in_order(self.coef_, self.intercept_).ravel(),
+            "coef": self._in_order(*self._shown()).ravel(),
             "sd": self._in_order(self.coef_sd_, self.intercept_sd_).ravel(),
             "low": bounds[..., 0].ravel(),
             "high": bounds[..., 1].ravel(),
@@ -345,6 +356,7 @@ class BayesianLogisticRegression(LinearClassifier):
                 f"predictive {self.predictive!r} is unknown: use one of {', '.join(map(repr, PREDICTIVES))}"
             )
         check_limits(self.tol, self.max_iter, self.n_jobs)
+        check_class_weight(self.class_weight)
         if not is_positive(self.intercept_precision, finite=True):
             raise ValueError(
                 f"intercept_precision must be a positive number, got {self.intercept_precision!r}"
@@ -380,6 +392,10 @@ class BayesianLogisticRegression(LinearClassifier):
         places = np.array([known[v] for v in found.tolist()], dtype=np.intp)
         codes = np.append(places, 0)[codes]  # −1 is a row of weight zero
         k = len(self.classes_)
+        if self.class_weight is not None:
+            totals = np.bincount(codes, weight, minlength=k).astype(float)
+            factor = class_factors(self.class_weight, self.classes_, totals)[codes]
+            weight = factor if weight is None else factor * weight
         rows = rows.with_targets(codes * 2.0 - 1.0 if k == 2 else codes, weight)
         moments = rows.moments()
         refuse_nonfinite(self, rows, moments)
@@ -401,7 +417,7 @@ class BayesianLogisticRegression(LinearClassifier):
         self._check_parameters()
         with threads(self.n_jobs), one_blas_thread():
             rows, moments = self._read(X, y, classes, sample_weight, reset=anew)
-            prior = read_prior(self, moments, len(self.classes_)) if anew else self._belief
+            prior = read_prior(self, moments, len(self.classes_)) if anew else self._last_belief()
             n_classes = None if len(self.classes_) == 2 else len(self.classes_)
             search = None
             options: dict[str, Any] = {
@@ -453,10 +469,8 @@ class BayesianLogisticRegression(LinearClassifier):
         coef, intercept = F.to_user(fit.theta)
         self.coef_ = np.atleast_2d(coef).copy()
         self.intercept_ = np.atleast_1d(np.asarray(intercept, dtype=float)).copy()
-        self.covariance_ = posterior.covariance()
-        sd = np.sqrt(np.diag(self.covariance_)).reshape(len(self.coef_), -1)
-        self.coef_sd_ = sd[:, 1:].copy() if F.fit_intercept else sd
-        self.intercept_sd_ = sd[:, 0].copy() if F.fit_intercept else np.zeros(len(sd))
+        self._remember_fit()
+        self.__dict__.pop("_covariance", None)
         self.n_iter_ = np.array([fit.outcome.iterations], dtype=np.int32)
         self.n_effective_, self.n_parameters_ = fit.n_effective, fit.prior.size
         parts = {
@@ -506,13 +520,32 @@ class BayesianLogisticRegression(LinearClassifier):
             found.append(f"relevance: columns {names}{more} are switched off, weight 0")
         return found
 
+    def _refuse_edited(self, what: str) -> None:
+        if self._was_edited():
+            raise ValueError(
+                f"coef_ or intercept_ was edited after the fit, and {what} is of the mode that the fit found: fit "
+                "again, or put its numbers back. Predictions, credible_intervals and sample_posterior follow the edit"
+            )
+
+    def _last_belief(self) -> Prior:
+        """The posterior so far as the prior of rows to come; its mean is ``coef_``, ``intercept_`` where edited."""
+        belief: Prior = self._belief
+        if not self._was_edited():
+            return belief
+        coef, intercept = self._shown()
+        mean = coef.T.astype(float)
+        if belief.fit_intercept:
+            mean = np.vstack([mean, intercept + belief.anchor @ mean])
+        basis = self._posterior.basis
+        return replace(belief, mean=mean[:, 0] if basis is None else mean @ basis)
+
     def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any = None) -> Verdict:
         """The verdict on coef_ and intercept_ under the prior of the fit, for :func:`separatrix.verify`.
 
         After several calls of `partial_fit` the rows are those of the last, whose prior was the posterior before it.
         """
-        two = len(self.classes_) == 2
-        coef, intercept = (self.coef_[0], self.intercept_[0]) if two else (self.coef_, self.intercept_)
+        coef, intercept = self._shown()
+        coef, intercept = (coef[0], intercept[0]) if len(coef) == 1 else (coef, intercept)
         with threads(self.n_jobs), one_blas_thread():
             rows, moments = self._read(X, y, None, sample_weight, reset=False)
             return verified(self, rows, moments, self._prior_used, coef, intercept, self._last_evidence)

@@ -384,7 +384,7 @@ class LinearSVC(Calibrated, LinearClassifier):
 
     def _full_joint(self) -> tuple[FloatArray, FloatArray]:
         """w (K, p) and b (K,) of "crammer_singer": of two classes the difference is kept, half of it for each."""
-        w, b = self.coef_, self.intercept_
+        w, b = self._shown()
         return (w, b) if len(w) > 1 else (np.vstack([-w / 2, w / 2]), np.concatenate([-b / 2, b / 2]))
 
     def _findings(self, data: _Data) -> tuple[str, ...]:
@@ -397,7 +397,7 @@ class LinearSVC(Calibrated, LinearClassifier):
         if self.multi_class == "crammer_singer":
             return _joint_from_data(self, self._joint_machine(data))
         fits, machines = [], self._machines(data)
-        for machine, report, w, b in zip(machines, self.reports_, self.coef_, self.intercept_, strict=True):
+        for machine, report, w, b in zip(machines, self.reports_, *self._shown(), strict=True):
             alpha = report.alpha if len(report.alpha) == n else np.zeros(n)
             fits.append(proof_from_data(machine, w, float(b), machine.target * alpha))
         return verdict_of(type(self).__name__, fits, machines, float(self.tol), ())

@@ -141,7 +141,10 @@ class FromMistakes(Classifier):
         self.n_iter_ = max(map(len, paths))
         self.t_ = 1.0 + float(self.n_iter_ * visits)
         dual = np.array([m.dual for m in machines], dtype=np.float64 if self.average else np.int64)
-        self.dual_coef_ = dual[0] if single else dual
+        self._keep_dual(dual[0] if single else dual)
+
+    def _keep_dual(self, dual: np.ndarray) -> None:
+        self.dual_coef_ = dual
 
     def _judged(
         self,

@@ -79,8 +79,8 @@ class Perceptron(FromMistakes, LinearClassifier):
         else the margin of the weights found; with a start w₀, ‖w₀/η − (R²/γ) w*‖²/R². inf where no bound is known.
         (K,) for K classes
     dual_coef_ : (n,) updates on each row, (K, n) for K classes: coef_ = start + η Σ_i dual_i s_i y_i x_i, y_i = ±1.
-        With ``average`` their average over visits; with ``pocket`` those up to the weights kept; after
-        ``partial_fit`` of the rows of that call
+        Read-only: coef_ predicts. With ``average`` their average over visits; with ``pocket`` those up to the
+        weights kept; after ``partial_fit`` of the rows of that call
     coef_start_, intercept_start_ : the weights the fit started from
     classes_, n_features_in_, feature_names_in_, n_iter_, t_ : as in scikit-learn
     rule_, verdict_ : as in :class:`~separatrix.LogisticRegression`; the verdict's objective is the perceptron
@@ -237,6 +237,9 @@ class Perceptron(FromMistakes, LinearClassifier):
                 np.zeros(0, dtype=np.int64) if len(signs) == 1 else [np.zeros(0, np.int64)] * len(signs)
             )
             self.t_ = 1.0
+        elif self._was_edited():
+            # go on from what is read there; an average begins anew with it
+            self._online_ = [(w, np.zeros(len(w)), 0, w) for w in self._last() or []]
         machines = []
         for sign, (w, drift, seen, _) in zip(signs, self._online_, strict=True):
             machine = self._machine(X, sign, scale, w)
@@ -335,11 +338,32 @@ class Perceptron(FromMistakes, LinearClassifier):
         chosen = np.array([m.chosen for m in machines])
         first = np.array(started if started is not None else [m.start for m in machines])
         self.coef_, self.intercept_ = chosen[:, :-1].copy(), chosen[:, -1].copy()
+        self._remember_fit()
         self.coef_start_, self.intercept_start_ = first[:, :-1].copy(), first[:, -1].copy()
         self._online_ = [
             (m.w.copy(), m.drift.copy() if self.average else np.zeros(len(m.w)), m.seen, w)
             for m, w in zip(machines, first, strict=True)
         ]
+
+    def _keep_dual(self, dual: np.ndarray) -> None:
+        dual.flags.writeable = False
+        self._dual_coef = dual
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Updates on each row, (n,) or (K, n), as the fit counted them."""
+        found = self.__dict__.get(
+            "_dual_coef", self.__dict__.get("dual_coef_")
+        )  # the second: of an older file
+        if found is None:
+            raise AttributeError("Perceptron has no dual_coef_ before it is fitted")
+        return np.asarray(found)
+
+    @dual_coef_.setter
+    def dual_coef_(self, value: Any) -> None:
+        raise AttributeError(
+            "dual_coef_ counts the updates that were made: edit coef_ and intercept_, which predict"
+        )
 
     def _margins(self, machine: LinearMachine, course: Course, rows: np.ndarray) -> FloatArray:
         """y f of the present rows under the weights kept; an epoch without a mistake has shown the last right."""

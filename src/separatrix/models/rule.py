@@ -54,7 +54,7 @@ class LiveRule:
         return (1,) if classes is None or len(classes) <= 2 else (len(classes),)
 
     def _shown(self) -> tuple[np.ndarray, np.ndarray]:
-        """``coef_`` as (heads, p) and ``intercept_`` as (heads,): what is read, dense and in shape, limits and all."""
+        """``coef_`` as (heads, p) and ``intercept_`` as (heads,): what is read, dense and in shape."""
         state = self.__dict__
         coef, intercept = state["coef_"], state["intercept_"]
         if type(coef) is not np.ndarray:
