@@ -46,7 +46,11 @@ REPORTS = {
 }  # fmt: skip
 
 # what one model predicts from, another only tells of
-ONLY_TOLD = {("GeneralizedLinearModel", "covariance_"), ("LogisticRegression", "covariance_")}
+ONLY_TOLD = {
+    ("GeneralizedLinearModel", "covariance_"),
+    ("LogisticRegression", "covariance_"),
+    ("TextFeatures", "idf_"),  # of counts; with tf-idf it is state
+}
 
 
 @dataclass(frozen=True)

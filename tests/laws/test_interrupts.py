@@ -101,7 +101,7 @@ def test_trees_that_were_grown_stay(monkeypatch, overlapping):
     from separatrix.data import trees
 
     model = ExtraTreesClassifier(n_estimators=20, n_jobs=1)
-    monkeypatch.setattr(trees, "tree_key", Signal(trees.tree_key, 8))
+    monkeypatch.setattr(trees, "grow_random", Signal(trees.grow_random, 8))
     with pytest.raises(KeyboardInterrupt, match="keep_going"):
         model.fit(*overlapping)
     assert len(model.estimators_) == 7 and model.verdict_.status == "interrupted"
