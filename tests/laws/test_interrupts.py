@@ -16,7 +16,7 @@ every_estimator = pytest.mark.parametrize("case", cases(), ids=lambda case: case
 
 
 def check_no_trace_of_the_fit() -> None:
-    assert not interrupts.fits_under_way() and not interrupts._threads.loops and not interrupts._noted
+    assert not interrupts.fits_under_way() and not interrupts._around.loops and not interrupts._noted
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 

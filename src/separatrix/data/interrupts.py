@@ -25,7 +25,6 @@ from types import TracebackType
 from typing import Any
 
 _keeping: ContextVar[bool] = ContextVar("keep_going", default=False)
-_threads = threading.local()
 _noted = False  # a Ctrl-C that nobody has answered yet
 
 
@@ -38,12 +37,20 @@ class FitUnderWay:
         self.estimator, self.interrupted = estimator, False
 
 
+class _Around(threading.local):
+    """What goes on around a line of code, on its thread: fits, the outermost first, and loops."""
+
+    def __init__(self) -> None:
+        self.fits: list[FitUnderWay] = []
+        self.loops = 0
+
+
+_around = _Around()
+
+
 def fits_under_way() -> list[FitUnderWay]:
     """Those of this thread, the outermost first."""
-    if not hasattr(_threads, "fits"):
-        _threads.fits = []
-    fits: list[FitUnderWay] = _threads.fits
-    return fits
+    return _around.fits
 
 
 class until_interrupted:
@@ -59,13 +66,13 @@ class until_interrupted:
         self.interrupted = False
 
     def __enter__(self) -> until_interrupted:
-        _threads.loops = getattr(_threads, "loops", 0) + 1
+        _around.loops += 1
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        _threads.loops -= 1
+        _around.loops -= 1
         if kind is None or not issubclass(kind, KeyboardInterrupt):
             return False
         answered()
@@ -100,7 +107,7 @@ def keep_going() -> Iterator[None]:
 
 def returns_interrupted() -> bool:
     """Whether a fit that was cut short is to return: `keep_going` is in force, and no loop of ours is around it."""
-    return _keeping.get() and not fits_under_way() and getattr(_threads, "loops", 0) == 0
+    return _keeping.get() and not _around.fits and not _around.loops
 
 
 def _note(number: int, frame: Any) -> None:
