@@ -144,7 +144,7 @@ def test_verify_and_honesty(monkeypatch):
     "given, z, words",
     [
         ({"C": 0}, [0, 1, 2], "C must be a positive number"),
-        ({"C": np.inf}, [0, 1, 2], "large finite C"),
+        ({"C": np.inf, "kernel": "linear"}, [0, 1, 0], "epsilon of at least 0.5"),
         ({"epsilon": -0.1}, [0, 1, 2], "epsilon must be"),
         ({"gamma": -1.0}, [0, 1, 2], "gamma must be"),
         ({}, [0, np.nan, 2], "y contains NaN in row 1"),

@@ -26,6 +26,8 @@ from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows
 
+MISSED = 1e-7  # of the targets' range: a row farther outside a tube without slack is not in it
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -82,12 +84,29 @@ class Machine:
         dual -= 0.5 * float(v @ v)
         primal = 0.5 * float(coef @ coef)
         if self.hard:
-            # (w, b) misses its constraints by rounding at most: it is measured as if scaled up to them
             short = max(0.0, float(np.max(self._short(eta))))
-            primal /= max(1.0 - short, 1e-3) ** 2
+            if self.two_sided:
+                primal += self._price_of_missing(short, beta)
+            else:  # (w, b) misses its constraints by rounding at most: it is measured as if scaled up to them
+                primal /= max(1.0 - short, 1e-3) ** 2
         else:
             primal += self.loss(eta)
         return Proof(primal, float(dual), shrink[0] * sides[0] + shrink[1] * sides[1], eta)
+
+    @property
+    def two_sided(self) -> bool:
+        """Whether rows have both sides: a tube, not a hinge."""
+        return bool(np.any((self.up > 0) & (self.down > 0)))
+
+    def _price_of_missing(self, short: float, beta: FloatArray) -> float:
+        """What a tube without slack adds for rows that are outside by at most ``short``.
+
+        ½‖w‖² + M·short has its minimum where the tube's is for every M ≥ Σ|β*|: twice the Σ|β| at hand is M, as long
+        as what is missing can be rounding.
+        """
+        live = (self.up > 0) | (self.down > 0)
+        size = float(np.ptp(self.target[live])) + self.epsilon
+        return 2.0 * float(np.abs(beta).sum()) * short if short <= MISSED * size else np.inf
 
     def _short(self, eta: FloatArray) -> FloatArray:
         """By how much each row misses what it is asked for, its larger side."""
@@ -150,6 +169,10 @@ class Proof:
     def gap(self) -> float:
         """F − D ≥ F − min F, and no less than what rounding of the two sums hides."""
         return max(self.primal - self.dual, 64 * EPS * abs(self.primal))
+
+    def within(self, tol: float) -> bool:
+        """Whether the relative gap is proven to be at most ``tol``; an infinite F proves nothing."""
+        return bool(np.isfinite(self.primal) and self.gap <= tol * abs(self.primal))
 
 
 def _proof_sums(block: Block, task: Any, memo: Any) -> tuple[FloatArray, FloatArray]:

@@ -47,6 +47,7 @@ from separatrix.models.running import (
     threads,
     warn_of,
 )
+from separatrix.solve.hard_tube import NoTube, directions_of_cells, hard_tube
 from separatrix.solve.interior import MarginFit
 from separatrix.solve.joint import JointFit, JointMachine, joint_classes
 from separatrix.solve.margin import RELATIVE, check_solver, refuse_lazy, solve_machines
@@ -455,7 +456,8 @@ class LinearSVR(RegressorMixin, Estimator):
     ----------
     epsilon : half the width of the tube, in units of y
     tol : the fit stops when a feasible dual point proves the objective within tol/100 (relatively) of its minimum
-    C : cost of a slack, positive and finite
+    C : cost of a slack, positive; ``np.inf`` wants every row inside the tube (rows in memory), which data that allow
+        none refuse with a proof
     loss : "epsilon_insensitive" or "squared_epsilon_insensitive"
     fit_intercept : whether b is fitted; it is never penalised (liblinear penalises it)
     intercept_scaling : only 1
@@ -512,10 +514,10 @@ class LinearSVR(RegressorMixin, Estimator):
         began = time.perf_counter()
         solver = self._check_parameters()
         if is_dask(X):
-            refuse_lazy(solver)
+            refuse_lazy("coordinate" if np.isinf(self.C) else solver)
         with threads(self.n_jobs), one_blas_thread():
             machine, mean, spread = self._read(X, y, sample_weight, reset=True)
-            self.solver_, fits = solve_machines(
+            self.solver_, fits = self._without_slack(machine) if machine.hard else solve_machines(
                 [machine], mean, solver, tol=float(self.tol) / RELATIVE, max_iter=int(self.max_iter),
                 seed=seed_of(self.random_state), verbose=int(self.verbose),
             )  # fmt: skip
@@ -555,12 +557,33 @@ class LinearSVR(RegressorMixin, Estimator):
         if not (self.epsilon == 0 or is_positive(self.epsilon, finite=True)):
             raise ValueError(f"epsilon must be zero or positive, got {self.epsilon!r}")
         check_common(self)
-        if np.isinf(self.C):
-            raise ValueError("C=np.inf would ask for every row inside the tube: give a large finite C")
-        squared = self.loss.startswith("squared")
+        squared, hard = self.loss.startswith("squared"), bool(np.isinf(self.C))
         solver = dual_solver(self.dual, self.solver, squared=squared)
-        check_solver(solver, squared=squared, hard=False)
+        check_solver(solver, squared=squared, hard=hard)
+        if hard and solver == "qp":
+            raise ValueError('solver "qp" does not know a tube without slack (C=np.inf): leave solver="auto"')
         return solver
+
+    def _without_slack(self, machine: Machine) -> tuple[str, list[MarginFit]]:
+        """C = ∞: the flattest function with every row in its tube, or a refusal with the proof of none."""
+        keep = np.flatnonzero(machine.up > 0)
+        rows = machine.rows.source[keep]
+        cells = np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), dtype=np.float64)
+        phi, basis = directions_of_cells(cells, machine.fit_intercept)
+        found = hard_tube(
+            phi, machine.target[keep], machine.epsilon, float(self.tol) / RELATIVE, int(self.max_iter),
+            fit_intercept=machine.fit_intercept,
+        )  # fmt: skip
+        if isinstance(found, NoTube):
+            raise ValueError(
+                f"C=np.inf asks for a tube that no row leaves, and there is none: {found.sentence(machine.epsilon)}. "
+                f"Use a finite C, or epsilon of at least {found.least:.6g}"
+            )
+        coef = basis @ found.coef
+        b = found.intercept - float(cells.mean(axis=0) @ coef) if machine.fit_intercept else 0.0
+        beta = np.zeros(machine.rows.n)
+        beta[keep] = found.proof.beta
+        return "interior", [replace(found, coef=coef, intercept=b, proof=machine.prove(coef, b, beta))]
 
     def _read(
         self, X: Any, y: Any, sample_weight: Any, *, reset: bool
@@ -573,14 +596,16 @@ class LinearSVR(RegressorMixin, Estimator):
         moments = rows.moments()
         refuse_nonfinite(self, rows, moments)
         rows = rows.with_targets(None, None)
-        cost = float(self.C) * (np.ones(rows.n) if weight is None else weight)
+        cost = np.full(rows.n, float(self.C))
+        if weight is not None:
+            cost = np.multiply(cost, weight, out=np.zeros(rows.n), where=weight > 0)
         machine = Machine(
             rows,
             target,
             cost,
             cost,
             float(self.epsilon),
-            self.loss.startswith("squared"),
+            self.loss.startswith("squared") and not np.isinf(self.C),
             bool(self.fit_intercept),
         )
         return machine, moments.mean, np.sqrt(moments.variance)
@@ -696,7 +721,7 @@ def verdict_of(
     primal, gap = sum(f.proof.primal for f in fits), sum(f.proof.gap for f in fits)
     goal = max(tol / RELATIVE, 1e-13) * abs(primal)
     stops = [f.stopped_by for f in fits]
-    status: Any = "optimal" if gap <= goal else "not converged"
+    status: Any = "optimal" if np.isfinite(primal) and gap <= goal else "not converged"
     stopped = next((s for s in stops if s != "gap ≤ tol"), stops[0])
     if "interrupted" in stops:
         status, stopped = "interrupted", "interrupted"

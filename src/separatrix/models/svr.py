@@ -19,11 +19,14 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_dask, is_positive, read_weights
+from separatrix.data.kernels import Points
 from separatrix.models.kernel_machine import WHOLE, KernelMachine
 from separatrix.models.running import threads, warn_of
+from separatrix.solve.hard_tube import NoTube, directions_of_cells, directions_of_kernel, hard_tube
 from separatrix.solve.smo import Dual, Solution, certify, minimise
 from separatrix.verdict.verdict import Verdict
 
+MOST_ROWS = 4000  # whose kernel matrix is taken apart for a tube without slack
 TUBE = ("inside", "edge", "above", "below")
 
 
@@ -38,6 +41,26 @@ def tube_sides(residual: FloatArray, epsilon: float, tol: float = 1e-3) -> np.nd
     return np.where(size < epsilon - tol, 0, np.where(size <= epsilon + tol, 1, outside)).astype(np.int8)
 
 
+def refuse_equal_rows(cells: Any, z: FloatArray, keep: np.ndarray, epsilon: float, kernel: Any) -> None:
+    """Two equal rows whose targets are more than a tube apart leave no function a chance; name them."""
+    if kernel == "precomputed" or callable(kernel):
+        return
+    lowest: dict[bytes, int] = {}
+    highest: dict[bytes, int] = {}
+    for i in keep.tolist():
+        row = cells[i] if isinstance(cells, np.ndarray) else cells[[i]].toarray()[0]
+        key = (row + 0.0).tobytes()
+        low, high = lowest.setdefault(key, i), highest.setdefault(key, i)
+        lowest[key], highest[key] = (i if z[i] < z[low] else low), (i if z[i] > z[high] else high)
+        low, high = lowest[key], highest[key]
+        if z[high] - z[low] > 2.0 * epsilon * (1.0 + 1e-12):
+            raise ValueError(
+                f"C=np.inf asks for a tube that no row leaves, but rows {min(low, high)} and {max(low, high)} are "
+                f"equal and their targets are {z[high] - z[low]:.6g} apart, more than 2·epsilon = {2 * epsilon:g}. "
+                "Use a finite C, a larger epsilon, or drop one of them"
+            )
+
+
 class SVR(RegressorMixin, KernelMachine):
     """min ½‖w‖² + Σ_i C_i max(0, |z_i − f(x_i)| − ε), f(x) = Σ_i (a_i − â_i) k(x_i, x) + b, with a verdict.
 
@@ -48,7 +71,8 @@ class SVR(RegressorMixin, KernelMachine):
     ----------
     kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, n_jobs : as of
         :class:`~separatrix.SVC`
-    C : the price of a deviation beyond the tube, positive and finite; a weight multiplies it
+    C : the price of a deviation beyond the tube, positive; a weight multiplies it. ``np.inf`` wants every row inside
+        the tube, which data that allow none refuse with a proof
     epsilon : half the width of the tube, zero or more
 
     Attributes
@@ -72,6 +96,9 @@ class SVR(RegressorMixin, KernelMachine):
     (1.0, 'optimal')
     >>> bool(np.all(model.alpha_ * model.alpha_hat_ == 0))
     True
+    >>> model = SVR(C=np.inf, gamma=10.0, epsilon=0.0).fit(X[::6], np.sin(X[::6, 0]))  # through every point
+    >>> bool(np.allclose(model.predict(X[::6]), np.sin(X[::6, 0]))), model.verdict_.status
+    (True, 'optimal')
     """
 
     def __init__(
@@ -115,16 +142,19 @@ class SVR(RegressorMixin, KernelMachine):
             indefinite, looked_at = self._definiteness(points)
             self._forecast(points)
             keep = np.flatnonzero(C > 0)
-            fit = minimise(
-                self._kernel(),
-                points if len(keep) == n else points.take(keep),
-                Dual.regression(z[keep], C[keep], float(self.epsilon)),
-                tol=float(self.tol),
-                max_steps=None if self.max_iter == -1 else int(self.max_iter),
-                megabytes=float(self.cache_size),
-                shrinking=bool(self.shrinking),
-                report=self._say(),
-            )
+            if np.isinf(self.C):
+                fit = self._without_slack(cells, points, z, keep, indefinite)
+            else:
+                fit = minimise(
+                    self._kernel(),
+                    points if len(keep) == n else points.take(keep),
+                    Dual.regression(z[keep], C[keep], float(self.epsilon)),
+                    tol=float(self.tol),
+                    max_steps=None if self.max_iter == -1 else int(self.max_iter),
+                    megabytes=float(self.cache_size),
+                    shrinking=bool(self.shrinking),
+                    report=self._say(),
+                )
         self._keep(cells, z, keep, fit)
         verdict = self._verdict(fit, indefinite, looked_at, n)
         self.verdict_ = replace(verdict, seconds=time.perf_counter() - began)
@@ -142,12 +172,59 @@ class SVR(RegressorMixin, KernelMachine):
                 return np.asarray(cells @ self.coef_[0]) + self.intercept_[0]
             return self._scores(cells, self.dual_coef_.T)[:, 0] + self.intercept_[0]
 
+    def _without_slack(
+        self, cells: Any, points: Points, z: FloatArray, keep: np.ndarray, indefinite: bool
+    ) -> Solution:
+        """C = ∞: the flattest function with every row in its tube, or a refusal with the proof that there is none."""
+        epsilon, n = float(self.epsilon), len(keep)
+        if indefinite:
+            raise ValueError(
+                "C=np.inf asks for the flattest function of a kernel, and this kernel is not positive semidefinite: "
+                "use a finite C, or another kernel"
+            )
+        refuse_equal_rows(cells, z, keep, epsilon, self.kernel)
+        if self.kernel == "linear" and cells.shape[1] < n:
+            rows = cells[keep]
+            phi, _ = directions_of_cells(rows if isinstance(rows, np.ndarray) else rows.toarray())
+        elif n > MOST_ROWS:
+            raise ValueError(
+                f"C=np.inf takes the kernel matrix of all {n:,} rows apart, which is done for at most {MOST_ROWS:,}: "
+                "use a large finite C"
+            )
+        else:
+            K = np.empty((n, n))
+            some = points.take(keep)
+            self._kernel().fill(some, some, K, np.arange(n))
+            phi = directions_of_kernel(K)
+        steps = 200 if self.max_iter == -1 else int(self.max_iter)
+        found = hard_tube(phi, z[keep], epsilon, 1e-3 * float(self.tol), steps)
+        if isinstance(found, NoTube):
+            more = ""
+            if self.kernel == "rbf":
+                more = (
+                    f". Rows that differ allow every target, but {found.most - found.rank} of the kernel matrix's "
+                    f"{found.most} directions are below rounding: a larger gamma brings them back"
+                )
+            raise ValueError(
+                f"C=np.inf asks for a tube that no row leaves, and there is none: {found.sentence(epsilon)}{more}. "
+                f"Use a finite C, or epsilon of at least {found.least:.6g}"
+            )
+        dual = Dual.regression(z[keep], np.full(n, np.inf), epsilon, found.proof.beta)
+        some, tol = points.take(keep), float(self.tol)
+        shift = float(
+            certify(self._kernel(), some, dual, 0.0, tol).score.mean()
+        )  # the directions have mean zero
+        fit = certify(self._kernel(), some, dual, found.intercept - shift, tol)
+        if not np.isfinite(fit.primal) and found.stopped_by != "interrupted":
+            raise ValueError(
+                "C=np.inf asks for a tube that no row leaves, and its function could not be found in double "
+                f"precision: dual variables of size {np.abs(fit.beta).max():.0e} cancel to fewer digits than the "
+                "tube asks for. Use a finite C, a larger epsilon, or a finer kernel (a larger gamma)"
+            )
+        return replace(fit, steps=found.iterations, stopped_by=found.stopped_by)
+
     def _check_parameters(self) -> None:
         self._check_machine()
-        if np.isinf(self.C):
-            raise ValueError(
-                "C=np.inf would force every row into the tube, which noisy targets do not allow: use a large finite C"
-            )
         if not (is_positive(self.epsilon, finite=True) or self.epsilon == 0) or self.epsilon is False:
             raise ValueError(f"epsilon must be a number of at least 0, got {self.epsilon!r}")
 
@@ -176,7 +253,8 @@ class SVR(RegressorMixin, KernelMachine):
                 f"y contains {'NaN' if np.isnan(z[bad[0]]) else 'infinity'} in row {bad[0]}: drop such rows"
             )
         weight = read_weights(sample_weight, n)
-        return z, np.full(n, float(self.C)) if weight is None else float(self.C) * weight
+        C = np.full(n, float(self.C))
+        return z, C if weight is None else np.multiply(C, weight, out=np.zeros(n), where=weight > 0)
 
     def _keep(self, cells: Any, z: FloatArray, keep: np.ndarray, fit: Solution) -> None:
         n, m = cells.shape[0], len(keep)
@@ -206,7 +284,8 @@ class SVR(RegressorMixin, KernelMachine):
     def _verdict(self, fit: Solution, indefinite: bool, looked_at: int, n: int) -> Verdict:
         floor = 1e-13 * float(np.abs(fit.beta).sum())
         goal = max(float(self.tol) * abs(fit.primal), floor)
-        status: Any = "optimal" if fit.gap <= goal else "not converged"
+        settled = bool(np.isfinite(fit.primal) and fit.gap <= goal)
+        status: Any = "optimal" if settled else "not converged"
         indefinite = indefinite or fit.indefinite
         gap = fit.gap
         stopped = fit.stopped_by if status == "optimal" or fit.stopped_by != "gap ≤ tol" else "no progress"

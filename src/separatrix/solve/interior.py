@@ -122,7 +122,7 @@ class _Interior:
                     )
                 if estimate <= further * abs(primal) or iterations == max_iter:
                     best = self._proven(best)
-                    if best[2].gap <= tol * abs(best[2].primal):
+                    if best[2].within(tol):
                         stopped = "gap ≤ tol"
                         break
                 spent = self._is_rounding(sums, primal) or (idle >= IDLE and estimate <= tol * abs(primal))
@@ -132,7 +132,7 @@ class _Interior:
         if watch.interrupted:
             stopped = "interrupted"
         best = self._proven(best) if best is None or stopped != "gap ≤ tol" else best
-        if best[2].gap <= tol * abs(best[2].primal) and stopped != "interrupted":
+        if best[2].within(tol) and stopped != "interrupted":
             stopped = "gap ≤ tol"
         return MarginFit(best[0], best[1], best[2], iterations, self.sweeps, stopped)
 
@@ -212,7 +212,9 @@ class _Interior:
         beta: FloatArray = np.concatenate([np.sum(m[0] * m[4], axis=1) for m in self.memo])
         proof = machine.prove(coef, b, beta)
         self.sweeps += 1
-        if machine.hard:
+        if machine.hard and machine.two_sided:
+            pass  # there is no scale to choose
+        elif machine.hard:
             coef, b, proof = scaled_up(machine, coef, b, beta)
         elif machine.fit_intercept:
             better = best_intercept(machine, proof.eta, b)
@@ -256,9 +258,10 @@ def _sides(machine: Machine) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _middle(machine: Machine) -> float:
-    """A first intercept: the targets' mean by weight, zero for signs."""
+    """A first intercept: the targets' mean by weight, zero for signs; the middle of a tube without slack."""
     if machine.hard:
-        return 0.0
+        live = machine.target[machine.up > 0]
+        return 0.5 * float(live.min() + live.max()) if machine.two_sided else 0.0
     weight = machine.up + machine.down
     return float(machine.target @ weight / weight.sum())
 

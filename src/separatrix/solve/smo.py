@@ -28,6 +28,7 @@ import numpy as np
 from separatrix.core.numerics import FloatArray
 from separatrix.data.interrupts import check, until_interrupted
 from separatrix.data.kernels import Index, Kernel, KernelRows, Points, centre_of
+from separatrix.data.tube import MISSED
 from separatrix.solve import smo_loops
 
 WORKING_SET = 512  # variables of a round; twice as many of tables of 20,000 rows and more
@@ -453,7 +454,12 @@ class _Run:
         b = b if intercept is None else intercept
         square = float(self._total() @ self.score)
         dual = -0.5 * square - float(d.linear @ self.beta)
-        if self.hard:  # scaled so that no row is inside its margin; the labels are −linear
+        if self.hard and len(d.linear) > self.n:  # a tube: what rows miss it by is rounding, or F is infinite
+            r = b - v
+            short = max(float(np.max(np.where(d.low == 0, -r, r))), 0.0)
+            price = 2.0 * float(np.abs(self.beta).sum()) * short
+            primal = 0.5 * square + price if short <= MISSED * float(np.ptp(d.linear)) else np.inf
+        elif self.hard:  # scaled so that no row is inside its margin; the labels are −linear
             least = float(np.min(-d.linear * (self.score + b)))
             primal = 0.5 * square / least**2 if least > 0 else np.inf
         else:
