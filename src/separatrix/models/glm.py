@@ -44,6 +44,7 @@ from separatrix.models.rule import LiveRule
 from separatrix.models.running import check_limits, threads, warn_of
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.registry import SOLVERS
+from separatrix.verdict.verdict import Verdict
 
 _MARKS = str.maketrans(" -.", "___")
 
@@ -209,9 +210,11 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
             )
         if whole is None:
             return self._mean(cells, shift, kind)
-        values = np.full(len(whole), np.nan)
-        if whole.any():
-            values[whole] = self._mean(cells, shift, kind)
+        if not whole.any():
+            return np.full(len(whole), np.nan)
+        some = self._mean(cells, shift, kind)
+        values = np.full(len(whole), np.nan, dtype=some.dtype)
+        values[whole] = some
         return values
 
     def score(
@@ -419,7 +422,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         estimated: int = 0,
     ) -> None:
         self.family_, self.link_ = family, link
-        self.coef_, self.intercept_ = np.asarray(fit.coef), float(fit.intercept)
+        self.coef_, self.intercept_ = self._in_the_rows_precision(problem, fit.coef, float(fit.intercept))
         self._forget_limit()
         self._remember_fit()
         objective = fit.objective
@@ -437,7 +440,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
             tuple(int(j) for j in fit.aliased),
             tuple(int(j) for j in np.flatnonzero(problem.moments.constant)) if self.fit_intercept else (),
             known_dispersion(self.family, family),
-            weights=(self.coef_.copy(), np.asarray(self.intercept_)),
+            weights=(np.copy(fit.coef), np.asarray(float(fit.intercept))),
             ended=fit.outcome.value,
             estimated=estimated,
         )
@@ -446,15 +449,36 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
             self._likelihood_.__dict__["at"] = last  # the sweep for the errors has been made already
         verdict, limits = glm_verdict(self, problem, fit, existence, self._likelihood_)
         if limits is not None:
-            self._keep_limit(*limits)
+            rule, coef, intercept = limits
+            self._keep_limit(rule, *self._in_the_rows_precision(problem, coef, intercept))
             lost = np.full((len(self._likelihood_.names),) * 2, np.nan)
             self._likelihood_.__dict__["model_covariance"] = lost
+        if limits is None and self.coef_.dtype == np.float32:
+            verdict = self._of_rounded(verdict, problem)
         self.verdict_ = replace(verdict, seconds=time.perf_counter() - began)
         self.df_null_ = seen.count - int(self.fit_intercept)
         self.null_deviance_ = null_deviance(
             family, link, seen, self._null_intercept_of(family, link, seen), bool(self.fit_intercept)
         )
         self.n_parameters_ = self._likelihood_.rank
+
+    def _in_the_rows_precision(
+        self, problem: Problem, coef: FloatArray, intercept: float
+    ) -> tuple[np.ndarray, Any]:
+        """Weights as shown: float32 for float32 rows, the intercept making up for what rounding took at the mean."""
+        if getattr(problem.rows.source, "dtype", None) != np.float32:
+            return np.array(coef, dtype=np.float64), float(intercept)
+        single = np.asarray(coef, dtype=np.float32)
+        with np.errstate(invalid="ignore"):
+            lost = np.where(np.isfinite(single), coef - single, 0.0) @ problem.moments.mean
+        return single, np.float32(intercept + (lost if self.fit_intercept else 0.0))
+
+    def _of_rounded(self, verdict: Verdict, problem: Problem) -> Verdict:
+        """The verdict on weights rounded to float32: what rounding costs is measured, and asked of nobody."""
+        objective = problem.objective()
+        shown = objective.from_user(self.coef_.astype(np.float64), np.asarray(float(self.intercept_)))
+        cost = max(float(objective.evaluate(shown).value) - verdict.objective, 0.0)
+        return replace(verdict, gap=verdict.gap + cost, tol=verdict.tol + 4.0 * cost)
 
     def _null_intercept_of(self, family: Response, link: Link, seen: Observations) -> float:
         """The constant model's score, found at the start unless the fit was warm."""
@@ -463,8 +487,9 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
 
     def _mean(self, cells: Any, shift: FloatArray | None, kind: str) -> FloatArray:
         eta = self._score(cells)
+        kept = eta.dtype  # float32 rows give float32 means
         eta = eta if shift is None else eta + shift
-        return eta if kind == "link" else self.link_.inverse(eta)
+        return np.asarray(eta if kind == "link" else self.link_.inverse(eta), dtype=kept)
 
     def _limits_of_coefficients(self) -> FloatArray:
         return np.append(self.intercept_, self.coef_) if self.fit_intercept else self.coef_
