@@ -9,11 +9,17 @@ import signal
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 # No deadline: how long an example takes is a property of the machine and of who else is at work on it.
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", print_blob=True, deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "same")
+settings.load_profile(PROFILE)
+if PROFILE == "same" and hasattr(providers, "_get_local_constants"):
+    # Hypothesis mixes the constants of every module loaded so far into what it draws: examples would change with the
+    # tests that ran before, with how they are dealt to processes, and with any number written anywhere.
+    providers._get_local_constants = lambda: providers._local_constants
 
 
 @pytest.fixture
