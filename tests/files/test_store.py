@@ -1,5 +1,6 @@
 """Model files: the same model comes back, nothing else does, and no code of the file's runs."""
 
+import copy
 import io
 import json
 import os
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import warnings
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -598,13 +600,15 @@ def test_a_tree_that_leads_outside_itself_is_refused(change, what, path):
 
 
 def test_stumps_and_weights_that_do_not_fit_are_refused(path):
-    save(fitted()["AdaBoostClassifier"][0], path)
-    with_array(path, ["_ensemble", "feature"], lambda a: a + 1000)
-    with pytest.raises(ModelFileError, match="columns of stumps"):
-        load(path)
+    for change, what in (({"feature": 1000}, "columns"), ({"left": 9}, "classes"), ({"kind": "odd"}, "kind")):
+        model = copy.deepcopy(fitted()["AdaBoostClassifier"][0])
+        model[0].stump_ = replace(model[0].stump_, **change)
+        save(model, path)
+        with pytest.raises(ModelFileError, match=what):
+            load(path)
     save(fitted()["AdaBoostClassifier"][0], path)
     with_array(path, ["estimator_weights_"], lambda a: a[:1])
-    with pytest.raises(ModelFileError, match="weights of stumps"):
+    with pytest.raises(ModelFileError, match="weights of learners"):
         load(path)
     save(fitted()["MultinomialNB"][0], path)
     with_array(path, ["_parts", "content", 0, "weights"], lambda a: a[:1])

@@ -258,8 +258,7 @@ def test_votes_that_tie_are_a_tie_everywhere():
     """Two learners of one vote each: 0 and 1 draw, and every answer says the first class."""
     X, y = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), [0, 1, 1, 1]
     model = AdaBoostClassifier(n_estimators=2).fit(X, y)
-    model.alphas_ = np.array([0.3, 0.1 + 0.2])
-    model.estimator_weights_ = 2 * model.alphas_
+    model.estimator_weights_ = 2 * np.array([0.3, 0.1 + 0.2])
     scores = model.decision_function(X)
     tied = scores == 0
     assert (model.predict(X)[tied] == 0).all()
@@ -472,8 +471,6 @@ def test_parameters_are_refused_by_name(change, message):
 
 def test_bad_input_is_refused_by_name():
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(ValueError, match="only one class"):
-        AdaBoostClassifier().fit(X, np.zeros(150))
     hole = X.copy()
     hole[3, 1] = np.nan
     with pytest.raises(ValueError, match=r"base learner LogisticRegression refused round 1: .*NaN"):

@@ -296,7 +296,7 @@ BAD = [
     ({"monotonic_cst": [0, 0, 0, 1]}, "monotonic_cst is not served"),
     ({"oob_score": True}, "oob_score needs bags"),
     ({"max_samples": 10}, "max_samples is the size of a bag"),
-    ({"max_samples": 151, "bootstrap": True}, "max_samples=151 is more than the 150 rows"),
+    ({"max_samples": 0, "bootstrap": True}, "max_samples=0 must be at least 1"),
     ({"max_samples": 1.5, "bootstrap": True}, "max_samples=1.5 must be None"),
     ({"class_weight": "even"}, "class_weight 'even' is unknown"),
     ({"class_weight": {9: 1.0}}, "class_weight names 9"),

@@ -122,7 +122,8 @@ class Table:
         total = np.array([w[a:b].sum() for a, b in zip(self.bounds, self.bounds[1:])], dtype=np.int64)
         whole = int(total.sum())
         slack: Any = whole >> ROUNDING_BITS if self.criterion == "error" else 2.0**-ROUNDING_BITS
-        tops = [part.most(w, total) for part in self.parts]
+        several = len(total) > 1  # one class needs no test
+        tops = [part.most(w, total) for part in self.parts] if several else [-np.inf]
         found: Choice | None = None
         owner: Any = None
         if max(tops) > (-1 if self.criterion == "error" else -np.inf):
@@ -152,6 +153,8 @@ def _settled(stump: Stump, found: Choice | None) -> Stump:
         return stump
     missing_left = heavier if found.missing_left is None else found.missing_left
     levels = None if found.levels is None else np.append(found.levels, heavier)
+    if levels is not None:
+        levels.flags.writeable = False  # a stump is a value
     return replace(stump, missing_left=missing_left, levels=levels)
 
 

@@ -176,7 +176,7 @@ def _goes_left(g: Graph, stumps: list[Stump], X: str) -> str:
 
 @converter("AdaBoostClassifier")
 def _adaboost(g: Graph, model: Any, cells: Cells) -> Answer:
-    weight, k = np.asarray(model.estimator_weights_, dtype=float), len(model.classes_)
+    weight, k = np.asarray(model._fitted_weights(), dtype=float), len(model.classes_)
     if model._stumps:
         stumps = [h.stump_ for h in model.estimators_]
         left = _goes_left(g, stumps, _stump_cells(g, model._reader, cells))
@@ -219,8 +219,9 @@ def _constant(g: Graph, model: Any, cells: Cells) -> Answer:
 
 @converter("BaggingClassifier")
 def _bagging(g: Graph, model: Any, cells: Cells) -> Answer:
-    if model._forest is not None and model.voting == "soft":
-        shares = forest_mean(g, model._forest, _tree_cells(g, model.estimators_[0], cells))
+    forest = model._forest
+    if forest is not None and model.voting == "soft":
+        shares = forest_mean(g, forest, _tree_cells(g, model.estimators_[0], cells))
     else:
         shares = ""
         for b, learner in enumerate(model.estimators_):

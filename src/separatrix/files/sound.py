@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from separatrix.data.stumps import Ensemble, Stump
+from separatrix.data.stumps import KINDS, Stump
 from separatrix.data.trees import Forest, Tree
 from separatrix.files.archive import ModelFileError
 from separatrix.models.generative_classifier import GenerativeClassifier
@@ -83,10 +83,8 @@ def _object(value: Any, owner: Any) -> None:
             _is(len({t.leaf_value.shape[1] for t in value.trees}) == 1, "its trees")
         elif isinstance(value, Tree):
             _tree(value, _width(owner))
-        elif isinstance(value, Ensemble):
-            _stumps(value, owner)
         elif isinstance(value, Stump):
-            _is(value.feature < _width(owner), "a stump's column")
+            _stump(value, owner)
         elif isinstance(value, Part):
             _part(value, owner)
     except ModelFileError:
@@ -107,6 +105,8 @@ def _width(owner: Any) -> int:
 
 
 def _estimator(model: Any) -> None:
+    if "estimator_weights_" in vars(model):
+        _is(len(model.estimator_weights_) >= len(model.estimators_), "weights of learners")
     vectors, state = vars(model).get("support_vectors_"), vars(model)
     widths = []
     if isinstance(model, LiveRule) and "coef_" in state and not isinstance(model, GenerativeClassifier):
@@ -140,18 +140,13 @@ def _tree(tree: Tree, p: int) -> None:
     _is((extra[split] >= 0).all() and (len(tree.sets) == 0 or most < len(tree.sets)), "a tree's levels")
 
 
-def _stumps(e: Ensemble, owner: Any) -> None:
-    T = len(e.feature)
-    _is(all(len(a) == T for a in (e.kind, e.threshold, e.missing_left, e.left, e.right)), "stumps")
-    _is(len(e.first) == T + 1 and (np.diff(e.first) >= 0).all() and e.first[0] >= 0, "levels of stumps")
-    _is(e.first[-1] <= len(e.table), "levels of stumps")
-    tested = e.kind != 3
-    _is(np.isin(e.kind, (0, 1, 2, 3)).all(), "stumps")
-    _is((np.diff(e.first)[e.kind == 1] > 0).all(), "levels of stumps")
-    _is(((e.feature[tested] >= 0) & (e.feature[tested] < _width(owner))).all(), "columns of stumps")
-    for side in (e.left, e.right):
-        _is(((side >= 0) & (side < e.n_classes)).all(), "classes of stumps")
-    _is(len(owner.estimator_weights_) == T and e.n_classes == len(owner.classes_), "weights of stumps")
+def _stump(stump: Stump, owner: Any) -> None:
+    _is(stump.kind in KINDS, "a stump's kind")
+    if stump.kind != "majority":
+        _is(0 <= stump.feature < _width(owner), "columns of stumps")
+    if stump.kind == "levels":
+        _is(stump.levels is not None and len(stump.levels) > 0, "levels of stumps")
+    _is(all(0 <= side < len(owner.classes_) for side in (stump.left, stump.right)), "classes of stumps")
 
 
 def _part(part: Any, owner: Any) -> None:

@@ -28,7 +28,8 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.columns import Encoding
 from separatrix.data.door import _is_frame, is_count, is_dask, is_positive, read_table, read_weights
 from separatrix.data.stump_loops import snap
-from separatrix.data.stumps import Ensemble, Table, columns_of
+from separatrix.data.stumps import Ensemble, Stump, Table, columns_of
+from separatrix.data.trees import sealed
 from separatrix.models.base import Classifier
 from separatrix.models.boosting import (
     AnyLearner,
@@ -40,7 +41,14 @@ from separatrix.models.boosting import (
     log_shares,
     margins_of,
 )
-from separatrix.models.running import check_limits, threads
+from separatrix.models.members import Members, derived_from
+from separatrix.models.running import (
+    check_class_weight,
+    check_limits,
+    class_factors,
+    read_any_classes,
+    threads,
+)
 from separatrix.models.stump import DecisionStump
 from separatrix.verdict.verdict import Verdict
 
@@ -49,7 +57,7 @@ class LabelNoiseWarning(UserWarning):
     """A few rows that stay wrong carry most of the weight: they may be mislabelled."""
 
 
-class AdaBoostClassifier(Classifier):
+class AdaBoostClassifier(Members, Classifier):
     """h(x) = argmax_k Σ_t α_t 1[h_t(x) = k],  α_t = ½ log((1 − ε_t)/ε_t) ([6321] "AdaBoost"; row E2).
 
     Two classes as in the notes, K classes by SAMME. Stumps by default, whose search is exact and reads the table once
@@ -65,13 +73,15 @@ class AdaBoostClassifier(Classifier):
     random_state : seed of learners that draw, and of resampling
     n_jobs : threads of the stumps' search; None uses all cores this process may use
     keep_weights : whether D_t of every round is kept in ``weights_``
+    class_weight : None, "balanced" or a dictionary: factors of the rows' weights in D_1
 
     Attributes
     ----------
-    estimators_ : the weak learners, in turn
+    estimators_ : the weak learners, in turn; ``len(model)``, ``model[3]``, iteration
     estimator_errors_ : (T,) ε_t
-    alphas_ : (T,) α_t, in the notes' scale
-    estimator_weights_ : (T,) 2α_t, scikit-learn's scale
+    estimator_weights_ : (T,) 2α_t, scikit-learn's scale. Predictions go through ``estimators_`` and these, as they
+        stand: learners may be cut off, and votes changed
+    alphas_ : (T,) α_t, in the notes' scale: half of estimator_weights_, read-only
     normalizers_ : (T,) Z_t = (1 − ε_t) e^{−α_t} + ε_t e^{α_t}
     train_errors_ : (T,) the training error after each round
     train_error_bound_ : ∏ Z_t, which no training error exceeds; with more than two classes it may pass one
@@ -115,6 +125,7 @@ class AdaBoostClassifier(Classifier):
         random_state: Any = None,
         n_jobs: int | None = None,
         keep_weights: bool = False,
+        class_weight: Any = None,
     ):
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -122,6 +133,7 @@ class AdaBoostClassifier(Classifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.keep_weights = keep_weights
+        self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdaBoostClassifier:
         """Boost on rows X (n, p) and labels y (n,); a weight of 2 means the row stands there twice."""
@@ -131,7 +143,8 @@ class AdaBoostClassifier(Classifier):
         self._stumps = isinstance(self.estimator_, DecisionStump)
         with threads(self.n_jobs):
             learner, weight, n = (self._read_stumps if self._stumps else self._read_any)(X, y, sample_weight)
-            course = boost(self, learner, None if weight is None else weight[learner.rows])
+            factor = self._factor(learner.cls, None if weight is None else weight[learner.rows])
+            course = boost(self, learner, None if weight is None else weight[learner.rows], factor)
         self._keep(course, n)
         self.verdict_ = self._judged(course, learner, began)
         self._warn(course)
@@ -158,7 +171,7 @@ class AdaBoostClassifier(Classifier):
     def margins(self, X: Any, y: Any) -> FloatArray:
         """(votes for the row's class − most votes for another) / all votes, in [−1, 1]; y f(x)/Σα for two classes."""
         votes = np.asarray(self._on_rows(X, self._tiled(self._votes)))
-        return margins_of(votes, self._codes_of(y, len(votes)), float(self.estimator_weights_.sum()))
+        return margins_of(votes, self._codes_of(y, len(votes)), float(self._fitted_weights().sum()))
 
     def staged_margins(self, X: Any, y: Any) -> Iterator[FloatArray]:
         """:meth:`margins` after each round."""
@@ -190,20 +203,45 @@ class AdaBoostClassifier(Classifier):
                 codes, weight = self._codes_of(y, len(votes)), read_weights(sample_weight, len(votes))
             yield float(np.average(votes.argmax(axis=1) == codes, weights=weight))
 
-    @property
+    @derived_from("edit estimator_weights_, which is twice it")
+    def alphas_(self) -> FloatArray:
+        """α_t, half of estimator_weights_ (T,)."""
+        return sealed(0.5 * np.asarray(self.estimator_weights_, dtype=float))
+
+    @derived_from("it is worked out from the learners and estimator_weights_")
     def feature_importances_(self) -> FloatArray:
         """Σ_t α_t (importances of h_t) / Σ_t α_t, (p,)."""
         weight = self._fitted_weights()
         kinds = [h for h in self.estimators_ if not hasattr(h, "feature_importances_")]
         if kinds:
             raise AttributeError(f"{type(kinds[0]).__name__} has no feature_importances_")
-        return np.asarray(
-            sum(a * h.feature_importances_ for a, h in zip(weight, self.estimators_)) / weight.sum()
+        return sealed(
+            np.asarray(
+                sum(a * h.feature_importances_ for a, h in zip(weight, self.estimators_)) / weight.sum()
+            )
         )
 
     def _fitted_weights(self) -> FloatArray:
-        check_is_fitted(self)
-        return self.estimator_weights_
+        """The votes of the learners there are (T,); those of learners that were cut off are left out."""
+        T = len(self._voters())
+        weight = np.asarray(self.estimator_weights_, dtype=float)
+        if weight.ndim != 1 or len(weight) < T:
+            raise ValueError(
+                f"estimator_weights_ has shape {weight.shape} for {T} learners in estimators_: give one vote each"
+            )
+        weight = weight[:T]
+        if not (np.isfinite(weight).all() and weight.sum() > 0):
+            raise ValueError(
+                "estimator_weights_ must be finite and sum to more than zero: nobody's vote counts"
+            )
+        return weight
+
+    def _factor(self, cls: np.ndarray, weight: FloatArray | None) -> FloatArray | None:
+        """Factors of the classes' weights (K,), None where there are none."""
+        if self.class_weight is None:
+            return None
+        totals = np.bincount(cls, weight, minlength=len(self.classes_)).astype(float)
+        return class_factors(self.class_weight, self.classes_, totals)
 
     def _check_parameters(self) -> None:
         if not (is_count(self.n_estimators) and self.n_estimators >= 1):
@@ -211,6 +249,7 @@ class AdaBoostClassifier(Classifier):
         if not is_positive(self.learning_rate, finite=True):
             raise ValueError(f"learning_rate must be a positive number, got {self.learning_rate!r}")
         check_limits(1.0, 1, self.n_jobs)
+        check_class_weight(self.class_weight)
         base = self.estimator
         usable = base is None or (hasattr(base, "fit") and hasattr(base, "predict"))
         if not usable or (base is not None and is_regressor(base)):
@@ -224,7 +263,7 @@ class AdaBoostClassifier(Classifier):
         self._know_columns(self._reader)
         n = cells.shape[0]
         weight = read_weights(sample_weight, n)
-        codes, _ = self._read_classes(y, weight, n)
+        self.classes_, codes, _ = read_any_classes(y, weight, n)
         self._reader.classes_, self._reader.total_ = self.classes_, 1.0
         rows = np.arange(n) if weight is None else np.flatnonzero(weight > 0)
         table = Table.of(cells, codes, len(self.classes_), rows, nominal, stump.criterion)
@@ -240,7 +279,7 @@ class AdaBoostClassifier(Classifier):
         cells = X if self._whole_frames else read_table(self, X, reset=True, missing=True)
         n = cells.shape[0]
         weight = read_weights(sample_weight, n)
-        codes, _ = self._read_classes(y, weight, n)
+        self.classes_, codes, _ = read_any_classes(y, weight, n)
         rows = np.arange(n) if weight is None else np.flatnonzero(weight > 0)
         if len(rows) < n:
             cells = _safe_indexing(cells, rows)
@@ -270,13 +309,28 @@ class AdaBoostClassifier(Classifier):
         """(n, K) votes, Σ_t 2α_t 1[h_t(x) = k]."""
         weight = self._fitted_weights()
         if self._stumps:
-            votes = self._ensemble.votes(cells, weight)
+            votes = Ensemble.of(self._stumps_there(), len(self.classes_)).votes(cells, weight)
         else:
             votes = np.zeros((cells.shape[0], len(self.classes_)))
             for a, h in zip(weight, self.estimators_):
                 votes[np.arange(len(votes)), self._said(h, cells)] += a
         snap(votes, float(weight.sum()))
         return votes
+
+    def _stumps_there(self) -> list[Stump]:
+        """The stumps of estimators_, as they stand."""
+        for h in self.estimators_:
+            if not isinstance(h, DecisionStump):
+                raise TypeError(
+                    f"estimators_ holds {type(h).__name__}, and these learners are stumps, read as such: boost "
+                    "other learners by estimator="
+                )
+            if len(h.classes_) != len(self.classes_):
+                raise ValueError(
+                    f"estimators_ holds a stump of {len(h.classes_)} classes: these are votes for "
+                    f"{len(self.classes_)}"
+                )
+        return [h.stump_ for h in self.estimators_]
 
     def _said(self, learner: Any, cells: Any) -> np.ndarray:
         return codes_of(self.classes_, learner.predict(cells))
@@ -289,7 +343,9 @@ class AdaBoostClassifier(Classifier):
             raise TypeError("X is a Dask collection, and stages are made in memory: call X.compute()")
         votes, spent = np.zeros((cells.shape[0], len(self.classes_))), 0.0
         every = np.arange(len(votes))
-        columns = columns_of(cells, self._ensemble.feature) if self._stumps else {}
+        columns = {}
+        if self._stumps:
+            columns = columns_of(cells, np.array([s.feature for s in self._stumps_there()], dtype=np.int64))
         for a, h in zip(weight, self.estimators_):
             if self._stumps:
                 column = columns.get(h.stump_.feature, np.zeros(0))
@@ -307,8 +363,7 @@ class AdaBoostClassifier(Classifier):
         self.n_classes_ = len(self.classes_)
         self.estimators_ = [r.learner for r in rounds]
         self.estimator_errors_ = np.array([r.error for r in rounds])
-        self.alphas_ = np.array([r.alpha for r in rounds])
-        self.estimator_weights_ = 2.0 * self.alphas_
+        self.estimator_weights_ = 2.0 * np.array([r.alpha for r in rounds])
         self.normalizers_ = np.array([r.normalizer for r in rounds])
         self.train_errors_ = np.array([r.train_error for r in rounds])
         self.train_error_bound_ = float(np.prod(self.normalizers_))
@@ -317,8 +372,6 @@ class AdaBoostClassifier(Classifier):
         if self.keep_weights:
             self.weights_ = np.zeros((len(rounds), n))
             self.weights_[:, course.rows] = np.array([r.weights for r in rounds])
-        if self._stumps:
-            self._ensemble = Ensemble.of([h.stump_ for h in self.estimators_], self.n_classes_)
 
     def _judged(self, course: Course, learner: Any, began: float) -> Verdict:
         findings = [course.told(int(self.n_estimators))]
@@ -372,9 +425,12 @@ class AdaBoostClassifier(Classifier):
         cells = self._read_for_prediction(X)
         weight = read_weights(sample_weight, cells.shape[0])
         codes = self._codes_of(y, cells.shape[0])
-        D = np.full(len(codes), 1.0 / len(codes)) if weight is None else weight / weight.sum()
+        D = np.ones(len(codes)) if weight is None else weight
+        factor = self._factor(codes, weight)
+        D = D if factor is None else D * factor[codes]
+        D = D / D.sum()
         share, errors, normalizers = D, [], []
-        for alpha, h in zip(self.alphas_, self.estimators_):
+        for alpha, h in zip(0.5 * self._fitted_weights(), self.estimators_):
             said = h._winner(cells) if self._stumps else self._said(h, cells)
             wrong = said != codes
             errors.append(float(D[wrong].sum()))

@@ -43,6 +43,7 @@ from separatrix.models.bag_fits import (
 from separatrix.models.bag_trees import fit_tree_bags, grows_together
 from separatrix.models.bags import Draws, columns_a_bag, rows_a_bag
 from separatrix.models.batch_linear import batches, fit_logistic_bags
+from separatrix.models.members import Members
 from separatrix.models.running import seed_of, threads
 from separatrix.verdict.verdict import Verdict
 
@@ -70,7 +71,7 @@ class _Run:
     sweeps: float = 0.0
 
 
-class Bagging(Estimator):
+class Bagging(Members, Estimator):
     """What bags of classifiers and of regressions share: the draws, the fits, the verdict."""
 
     estimators_: list[Any]
@@ -131,7 +132,8 @@ class Bagging(Estimator):
         weight = read_weights(sample_weight, n)
         target, codes = self._targets(y, weight, n)
         takes_weight = bool(has_fit_parameter(base, "sample_weight"))
-        if weight is not None and not self.bootstrap and not takes_weight:
+        drawn = self._drawn_by(weight, codes)
+        if drawn is not None and not self.bootstrap and not takes_weight:
             raise ValueError(
                 f"{type(base).__name__} does not take sample_weight: use bootstrap=True, which draws rows in "
                 "proportion to their weight, or leave the weights out"
@@ -142,35 +144,35 @@ class Bagging(Estimator):
             present = np.flatnonzero(weight)
             cells, target, weight = _safe_indexing(cells, present), target[present], weight[present]
             codes = None if codes is None else codes[present]
-        draws = self._draws_of(len(target), weight)
+            drawn = None if drawn is None else drawn[present]
+        draws = self._draws_of(len(target), drawn)
         if self.oob_score and not self.bootstrap and draws.m == len(draws.present):
             raise ValueError(
                 "oob_score=True, but without replacement every bag holds all rows and leaves none out: use "
                 "bootstrap=True, or max_samples below the number of rows"
             )
         warm = self.warm_start and hasattr(self, "estimators_")
-        first = self._bags_there() if warm else 0
-        if first == self.n_estimators:
+        have, first = self._bags_there() if warm else (0, 0)
+        if have == self.n_estimators:
             warn(
-                f"warm_start=True and the {first} bags asked for are there already: nothing was fitted",
+                f"warm_start=True and the {have} bags asked for are there already: nothing was fitted",
             )
             return self
-        plan = Plan(base, cells, target, codes, getattr(self, "classes_", None), draws, takes_weight)
+        classes = getattr(self, "classes_", None)
+        plan = Plan(base, cells, target, codes, classes, draws, takes_weight, weight)
         with threads(self.n_jobs):
             where = _engine_words()
-            run = self._fit_bags(plan, range(first, self.n_estimators))
+            run = self._fit_bags(plan, range(first, first + self.n_estimators - have))
             order = sorted(run.models)
             self._draws, self._present, self._n_rows = draws, present, n
             self.estimator_ = base
-            if not warm:
-                self.estimators_, self.estimators_features_ = [], []
-                self._bag_numbers = np.empty(0, dtype=np.intp)
-            self.estimators_ = [*self.estimators_, *(run.models[b].model for b in order)]
-            self.estimators_features_ = [*self.estimators_features_, *(draws.columns(b) for b in order)]
-            self._bag_numbers = np.append(self._bag_numbers, np.array(order, dtype=np.intp))
+            numbers = self._numbers() if warm else np.empty(0, dtype=np.intp)
+            old = (self.estimators_, self.estimators_features_) if warm else ([], [])
+            self.estimators_ = [*old[0], *(run.models[b].model for b in order)]
+            self.estimators_features_ = [*old[1], *(draws.columns(b) for b in order)]
+            self._bag_numbers = np.append(numbers, np.array(order, dtype=np.intp))
             for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
                 self.__dict__.pop(name, None)
-            self._prepare_votes()
             heard = self._judge_left_out(plan, self._bag_numbers) if self.oob_score else []
         self.verdict_ = self._verdict(run, plan, where, heard, time.perf_counter() - began)
         return self
@@ -203,22 +205,32 @@ class Bagging(Estimator):
         seed = self._draws.seed if warm else seed_of(self.random_state)
         return Draws(n, p, m, width, seed, bool(self.bootstrap), bool(self.bootstrap_features), weight)
 
-    def _bags_there(self) -> int:
-        """How many bags a former fit has; fewer cannot be asked for."""
-        have = int(self._bag_numbers[-1]) + 1
+    def _bags_there(self) -> tuple[int, int]:
+        """How many learners there are, and the number of the next bag; fewer cannot be asked for."""
+        have = len(self.estimators_)
         if self.n_estimators < have:
             raise ValueError(
                 f"n_estimators={self.n_estimators} is less than the {have} bags there are: with warm_start=True "
                 "bags are only added; use warm_start=False to begin anew"
             )
-        return have
+        return have, int(self._bag_numbers.max(initial=-1)) + 1
+
+    def _numbers(self) -> Index:
+        """The bag of each learner; −1 throughout where the list was edited and that is not known."""
+        there = len(self.estimators_)
+        return self._bag_numbers if len(self._bag_numbers) == there else np.full(there, -1)
+
+    def _drawn_by(self, weight: FloatArray | None, codes: Index | None) -> FloatArray | None:
+        """What rows are drawn in proportion to (n,), or weigh where all are taken; None: all alike."""
+        return weight
 
     # ---- the fits ----
 
     def _fit_bags(self, plan: Plan, bags: range) -> _Run:
         """All bags by the quickest way their learner has."""
         draws, base = plan.draws, plan.base
-        if plan.codes is not None and draws.all_columns and not plan.thin and batches(base, plan.X):
+        several = plan.classes is not None and len(plan.classes) > 1
+        if several and draws.all_columns and not plan.thin and batches(base, plan.X):
             run = self._fit_batch(plan, bags)
             if run is not None:
                 return run
@@ -256,14 +268,16 @@ class Bagging(Estimator):
             print(f"  {len(models)} bags in {time.perf_counter() - began:.2f} s", file=sys.stderr)
         return _Run(models, interrupted, how, found.sweeps)
 
-    def _prepare_votes(self) -> None:
-        """What predictions of all bags at once need, where there is such a way."""
-
     @property
     def estimators_samples_(self) -> list[Index]:
         """The rows of each bag, repeats included; drawn anew at every call, by the same key."""
         check_is_fitted(self, "estimators_")
-        drawn = [self._draws.rows(int(b)) for b in self._bag_numbers]
+        numbers = self._numbers()
+        if (numbers < 0).any():
+            raise AttributeError(
+                "estimators_ has been edited since fit, and which bag each learner saw is no longer known"
+            )
+        drawn = [self._draws.rows(int(b)) for b in numbers]
         return drawn if self._present is None else [self._present[rows] for rows in drawn]
 
     def _of_all_rows(self, values: FloatArray) -> FloatArray:
@@ -276,7 +290,15 @@ class Bagging(Estimator):
 
     def _columns_of(self, X: Any, bag: int) -> Any:
         """X as bag number ``bag`` in the list of estimators sees it."""
-        return X if self._draws.all_columns else _safe_indexing(X, self.estimators_features_[bag], axis=1)
+        if self._draws.all_columns:
+            return X
+        learners, columns = len(self.estimators_), len(self.estimators_features_)
+        if learners != columns:
+            raise ValueError(
+                f"estimators_ has {learners} learners and estimators_features_ the columns of {columns}: take the "
+                "same places out of both"
+            )
+        return _safe_indexing(X, self.estimators_features_[bag], axis=1)
 
     def _left_out(
         self, X: Any, part: Any, kept: Index, width: tuple[int, ...]

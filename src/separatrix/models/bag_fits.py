@@ -19,6 +19,7 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils import _safe_indexing
 
+from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_count
 from separatrix.data.kernels import Index
 from separatrix.data.side_by_side import say_done, side_by_side
@@ -38,6 +39,7 @@ class Plan:
     classes: np.ndarray | None
     draws: Draws
     takes_weight: bool
+    weight: FloatArray | None = None  # of the rows alone; the draws' has the classes' in it
 
     @property
     def thin(self) -> bool:
@@ -66,7 +68,7 @@ def fit_bag(plan: Plan, bag: int) -> Bag:
     whole = True
     if plan.codes is not None and plan.classes is not None:
         seen = np.bincount(plan.codes[counts > 0], minlength=len(plan.classes)) > 0
-        if seen.sum() == 1:
+        if seen.sum() == 1 < len(seen):
             return Bag(constant_vote(plan, int(np.flatnonzero(seen)[0]), bag), constant=True)
         whole = bool(seen.all())
     X = plan.X if draws.all_columns else _safe_indexing(plan.X, draws.columns(bag), axis=1)
@@ -74,14 +76,19 @@ def fit_bag(plan: Plan, bag: int) -> Bag:
     try:
         if not plan.takes_weight:
             rows = draws.rows(bag)
-            return Bag(model.fit(_safe_indexing(X, rows), plan.y[rows]))
+            model.fit(
+                _safe_indexing(X, rows), plan.y[rows]
+            )  # what fit returns is not looked at: some return None
+            return Bag(model)
         weight = counts.astype(float)
         if draws.weight is not None and not draws.bootstrap:
             weight *= draws.weight
         if whole and not plan.thin:
-            return Bag(model.fit(X, plan.y, sample_weight=weight))
+            model.fit(X, plan.y, sample_weight=weight)
+            return Bag(model)
         rows = np.flatnonzero(counts)
-        return Bag(model.fit(_safe_indexing(X, rows), plan.y[rows], sample_weight=weight[rows]))
+        model.fit(_safe_indexing(X, rows), plan.y[rows], sample_weight=weight[rows])
+        return Bag(model)
     except (ValueError, TypeError) as error:
         raise type(error)(f"bag {bag}: {error}") from error
     except Exception as error:

@@ -60,7 +60,7 @@ def _grow(plan: Plan, columns: Any, target: np.ndarray, bag: int) -> Bag:
         k = len(plan.classes)
         totals = np.bincount(target, weight, minlength=k).astype(float)
         seen = totals > 0
-        if seen.sum() == 1:
+        if seen.sum() == 1 < k:
             return Bag(constant_vote(plan, int(np.flatnonzero(seen)[0]), bag), constant=True)
         model.classes_, model.n_classes_ = plan.classes, k
         weight *= _factors(model.class_weight, plan.classes, totals, seen)[target]
@@ -99,10 +99,20 @@ def forest_of(models: Sequence[Any], classes: np.ndarray | None) -> Forest | Non
     """The trees of bags as one forest, where every bag is a tree over all columns and classes."""
     if not models or not all(type(m) in TREES and m._nominal is None for m in models):
         return None
-    if classes is not None and not all(len(m.classes_) == len(classes) for m in models):
+    first = models[0]
+    if not all(m.n_features_in_ == first.n_features_in_ for m in models):
+        return None
+    if classes is not None and not all(same_classes(m.classes_, classes) for m in models):
+        return None
+    if classes is None and any(hasattr(m, "classes_") for m in models):
         return None
     forests = [m._forest for m in models]
     if any(f.dtype != forests[0].dtype for f in forests):
         return None
     trees = tuple(f.trees[0] for f in forests)
     return Forest(trees, tuple(range(len(trees))), len(trees), forests[0].nominal, forests[0].dtype)
+
+
+def same_classes(these: np.ndarray, those: np.ndarray) -> bool:
+    """Whether two models know the same labels in the same order."""
+    return these is those or these.tolist() == those.tolist()

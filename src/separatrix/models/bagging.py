@@ -16,27 +16,23 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import (
-    drop_absent_classes,
-    is_dask,
-    read_labels,
-    read_weights,
-    refuse_one_class,
-)
+from separatrix.data.door import is_dask, read_labels, read_weights
 from separatrix.data.engine import each_in_threads, one_blas_thread
 from separatrix.data.kernels import Index
 from separatrix.data.rows import over_rows
 from separatrix.data.side_by_side import total_of
+from separatrix.data.trees import Forest
 from separatrix.models.bag_ensemble import Bagging
 from separatrix.models.bag_fits import Plan
 from separatrix.models.bag_trees import forest_of
 from separatrix.models.bags import Z95, share_interval
 from separatrix.models.batch_linear import LinearVotes
 from separatrix.models.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from separatrix.models.running import threads
+from separatrix.models.running import check_class_weight, class_factors, read_any_classes, threads
+from separatrix.models.tree_model import _is_word
 
 VOTING = ("soft", "hard")
 
@@ -61,10 +57,14 @@ class BaggingClassifier(ClassifierMixin, Bagging):
     random_state : seed of the bags; bag b depends on (seed, b) alone
     verbose : 1 prints a line a bag to standard error
     voting : "soft" averages probabilities where the learner has them, "hard" counts votes
+    class_weight : None, "balanced" or a dictionary: factors of the rows' weights, by which rows are drawn (without
+        replacement: by which they weigh)
 
     Attributes
     ----------
-    estimators_, estimators_samples_, estimators_features_ : the learners, the rows and the columns of each bag
+    estimators_ : the learners, each with the ``random_state`` of its own; predictions go through this list and read
+        the learners as they stand. ``len(model)``, ``model[3]``, iteration
+    estimators_samples_, estimators_features_ : the rows and the columns of each bag
     classes_, n_classes_, n_features_in_, feature_names_in_ : as in scikit-learn
     oob_score_ : the share of rows judged right by the bags they are not in
     oob_decision_function_ : (n, K) mean vote of those bags; NaN for a row that is in every bag
@@ -101,6 +101,7 @@ class BaggingClassifier(ClassifierMixin, Bagging):
         random_state: Any = None,
         verbose: int = 0,
         voting: str = "soft",
+        class_weight: Any = None,
     ):
         super().__init__(
             estimator,
@@ -116,6 +117,7 @@ class BaggingClassifier(ClassifierMixin, Bagging):
             verbose=verbose,
         )
         self.voting = voting
+        self.class_weight = class_weight
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of the largest mean probability, or of most votes."""
@@ -135,7 +137,7 @@ class BaggingClassifier(ClassifierMixin, Bagging):
     @available_if(lambda self: self.voting == "soft" and hasattr(self._first(), "decision_function"))
     def decision_function(self, X: Any) -> FloatArray:
         """(1/B) Σ_b of the learners' scores (soft voting); every bag must have met every class."""
-        check_is_fitted(self, "estimators_")
+        self._voters()
         cells = self._read(X, self.estimator_, reset=False)
         if self._lacking():
             raise ValueError(
@@ -146,7 +148,8 @@ class BaggingClassifier(ClassifierMixin, Bagging):
             return self.estimators_[b].decision_function(self._columns_of(cells, b)), None
 
         like = one(0)[0]
-        return np.asarray(total_of(one, len(self.estimators_), like.shape) / len(self.estimators_))
+        mean = total_of(one, len(self.estimators_), like.shape) / len(self.estimators_)
+        return np.asarray(mean, dtype=like.dtype)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of rows, by weight, that are predicted right; labels of any hashable type."""
@@ -169,15 +172,32 @@ class BaggingClassifier(ClassifierMixin, Bagging):
             raise ValueError(
                 f'voting {self.voting!r} is unknown: use "soft" (mean probabilities) or "hard" (votes)'
             )
-        classes, codes, _ = drop_absent_classes(*read_labels(y, n), weight)
-        refuse_one_class(classes)
+        if _is_word(self.class_weight, "balanced_subsample"):
+            raise ValueError(
+                'class_weight "balanced_subsample" is for forests: here give the base learner class_weight="balanced"'
+                ", which balances every bag anew"
+            )
+        check_class_weight(self.class_weight)
+        classes, codes, self._totals = read_any_classes(y, weight, n)
         self.classes_, self.n_classes_ = classes, len(classes)
         return classes[codes], codes
 
-    def _prepare_votes(self) -> None:
-        whole = self._draws.all_columns
-        self._votes = LinearVotes.of(self.estimators_, self.classes_) if whole else None
-        self._forest = forest_of(self.estimators_, self.classes_) if whole else None
+    def _drawn_by(self, weight: FloatArray | None, codes: Index | None) -> FloatArray | None:
+        totals = self.__dict__.pop("_totals")
+        if self.class_weight is None:
+            return weight
+        factor = class_factors(self.class_weight, self.classes_, totals)[codes]
+        return factor if weight is None else weight * factor
+
+    @property
+    def _votes(self) -> LinearVotes | None:
+        """Logistic regressions as one product, where the learners are that, as they stand."""
+        return LinearVotes.of(self.estimators_, self.classes_) if self._draws.all_columns else None
+
+    @property
+    def _forest(self) -> Forest | None:
+        """Trees as one forest, where the learners are that, as they stand."""
+        return forest_of(self.estimators_, self.classes_) if self._draws.all_columns else None
 
     def _soft(self, model: Any) -> bool:
         return self.voting == "soft" and hasattr(model, "predict_proba")
@@ -188,26 +208,33 @@ class BaggingClassifier(ClassifierMixin, Bagging):
         X = self._columns_of(cells, b)
         known = {v: k for k, v in enumerate(self.classes_.tolist())}
         out = np.zeros((X.shape[0], len(self.classes_)))
-        if self._soft(model):
-            out[:, [known[v] for v in model.classes_.tolist()]] = model.predict_proba(X)
-        else:
-            said = np.array([known[v] for v in np.asarray(model.predict(X)).tolist()], dtype=np.intp)
-            out[np.arange(len(said)), said] = 1.0
+        try:
+            if self._soft(model):
+                classes = getattr(model, "classes_", self.classes_)
+                out[:, [known[v] for v in classes.tolist()]] = model.predict_proba(X)
+            else:
+                said = np.array([known[v] for v in np.asarray(model.predict(X)).tolist()], dtype=np.intp)
+                out[np.arange(len(said)), said] = 1.0
+        except KeyError as error:
+            raise ValueError(
+                f"estimators_[{b}] votes for {error.args[0]!r}, which is not in classes_: {list(known)}"
+            ) from None
         return out
 
     def _shares(self, X: Any) -> FloatArray:
         """Σ_b of what the bags give each class (n, K)."""
-        check_is_fitted(self, "estimators_")
+        self._voters()
         cells = self._read(X, self.estimator_, reset=False)
         shape = (int(cells.shape[0]), len(self.classes_))
         with threads(self.n_jobs):
-            if self._votes is not None:
-                votes, soft = self._votes, self.voting == "soft"
+            votes, soft = self._votes, self.voting == "soft"
+            if votes is not None:
                 return over_rows(
                     lambda part: votes.shares(part, soft), self.estimators_[0]._read_for_prediction(cells)
                 )
-            if self._forest is not None and self.voting == "soft":
-                return self._forest.mean(self.estimators_[0]._read_for_prediction(cells))
+            forest = self._forest if soft else None
+            if forest is not None:
+                return forest.mean(self.estimators_[0]._read_for_prediction(cells))
             total = total_of(lambda b: (self._share_of(b, cells), None), len(self.estimators_), shape)
         return np.asarray(total)
 
@@ -220,7 +247,7 @@ class BaggingClassifier(ClassifierMixin, Bagging):
         shares, seen = self._left_out_shares(plan.X, kept)
         self.oob_decision_function_ = self._of_all_rows(shares / np.where(seen > 0, seen, np.nan)[:, None])
         judged = seen > 0
-        weight = np.ones(len(seen)) if plan.draws.weight is None else plan.draws.weight
+        weight = np.ones(len(seen)) if plan.weight is None else plan.weight
         never = int(np.count_nonzero(~judged))
         if not judged.any():
             self.oob_score_ = float("nan")
@@ -230,7 +257,7 @@ class BaggingClassifier(ClassifierMixin, Bagging):
         right = shares[judged].argmax(axis=1) == plan.codes[judged]
         self.oob_score_ = float(np.average(right, weights=weight[judged]))
         w = weight[judged]
-        size = float(w.sum() ** 2 / np.sum(w * w)) if plan.draws.weight is not None else float(len(w))
+        size = float(w.sum() ** 2 / np.sum(w * w)) if plan.weight is not None else float(len(w))
         low, high = share_interval(1 - self.oob_score_, size)
         heard = [
             f"out of bag: error {1 - self.oob_score_:.4g} (95 % interval {low:.4g} to {high:.4g}) on "
@@ -239,9 +266,9 @@ class BaggingClassifier(ClassifierMixin, Bagging):
         return heard + _never_left_out(never)
 
     def _left_out_shares(self, X: Any, kept: Index) -> tuple[FloatArray, FloatArray]:
-        if self._votes is None:
-            return self._left_out(X, self._share_of, kept, (len(self.classes_),))
         draws, votes, soft = self._draws, self._votes, self.voting == "soft"
+        if votes is None:
+            return self._left_out(X, self._share_of, kept, (len(self.classes_),))
         inside = draws.table(range(int(kept[-1]) + 1))[kept]
         size = max(256, (1 << 16) // len(kept))
         out = np.zeros((draws.n, len(self.classes_)))
@@ -288,14 +315,23 @@ random_state, verbose : as in :class:`BaggingClassifier`
 
     def predict(self, X: Any) -> FloatArray:
         """The mean of the bags' predictions."""
-        check_is_fitted(self, "estimators_")
+        self._voters()
         cells = self._read(X, self.estimator_, reset=False)
         with threads(self.n_jobs):
-            if self._forest is not None:
-                return self._forest.mean(self.estimators_[0]._read_for_prediction(cells))[:, 0]
+            forest = self._forest
+            if forest is not None:
+                return forest.mean(self.estimators_[0]._read_for_prediction(cells))[:, 0]
             shape = (int(cells.shape[0]), *self._outputs)
-            total = total_of(lambda b: (self._said(b, cells), None), len(self.estimators_), shape)
-        return np.asarray(total / len(self.estimators_))
+            kinds: list[Any] = [np.float64] * len(self.estimators_)
+
+            def one(b: int) -> tuple[FloatArray, None]:
+                said = self._said(b, cells)
+                kinds[b] = said.dtype
+                return said, None
+
+            total = total_of(one, len(self.estimators_), shape)
+        kind = np.result_type(*kinds)  # float32 where every learner keeps it
+        return np.asarray(total / len(self.estimators_), dtype=kind if kind.kind == "f" else float)
 
     def _base(self) -> Any:
         return DecisionTreeRegressor() if self.estimator is None else self.estimator
@@ -321,11 +357,13 @@ random_state, verbose : as in :class:`BaggingClassifier`
         self._outputs = values.shape[1:]
         return values, None
 
-    def _prepare_votes(self) -> None:
-        self._forest = forest_of(self.estimators_, None) if self._draws.all_columns else None
+    @property
+    def _forest(self) -> Forest | None:
+        """Trees as one forest, where the learners are that, as they stand."""
+        return forest_of(self.estimators_, None) if self._draws.all_columns else None
 
     def _said(self, b: int, cells: Any) -> FloatArray:
-        said = np.asarray(self.estimators_[b].predict(self._columns_of(cells, b)), dtype=float)
+        said = np.asarray(self.estimators_[b].predict(self._columns_of(cells, b)))
         return said.reshape(len(said), *self._outputs)
 
     def _judge_left_out(self, plan: Plan, kept: Index) -> list[str]:
@@ -333,7 +371,7 @@ random_state, verbose : as in :class:`BaggingClassifier`
         shape = (-1,) + (1,) * len(self._outputs)
         found = total / np.where(seen > 0, seen, np.nan).reshape(shape)
         self.oob_prediction_ = self._of_all_rows(found)
-        weight = np.ones(len(seen)) if plan.draws.weight is None else plan.draws.weight
+        weight = np.ones(len(seen)) if plan.weight is None else plan.weight
         judged = seen > 0
         never = int(np.count_nonzero(~judged))
         if not judged.any():

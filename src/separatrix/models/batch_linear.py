@@ -157,7 +157,9 @@ class LinearVotes:
         """Stacked rules, where every model is a logistic regression of all these classes."""
         if not models or not all(type(m) is LogisticRegression for m in models):
             return None
-        if not all(len(m.classes_) == len(classes) for m in models):
+        if not all(m.classes_ is classes or m.classes_.tolist() == classes.tolist() for m in models):
+            return None
+        if not all(m.n_features_in_ == models[0].n_features_in_ for m in models):
             return None
         rules = [m.rule_ for m in models]
         coef = np.array([np.atleast_2d(r.coef) for r in rules])

@@ -66,11 +66,17 @@ class Course:
         return f"all {asked} rounds were run" if asked > 1 else "the one round asked for was run"
 
 
-def boost(model: Any, learner: Any, weight: FloatArray | None) -> Course:
-    """The rounds. Rows are in the learner's order; D = repeats · unit, in whole units for the sums."""
+def boost(model: Any, learner: Any, weight: FloatArray | None, factor: FloatArray | None = None) -> Course:
+    """The rounds. Rows are in the learner's order; D = repeats · unit, in whole units for the sums.
+
+    ``factor`` (K,): by which the weights of the classes' rows are multiplied.
+    """
     K, nu, T = len(model.classes_), float(model.learning_rate), int(model.n_estimators)
     cls, course = learner.cls, Course(learner.rows)
     repeats, unit = whole_weights(weight, len(cls))
+    if factor is not None:
+        unit = unit * factor[cls]
+        unit /= (repeats * unit).sum()
     first = repeats * unit
     w = in_units(repeats, unit)
     votes, carried, spent = np.zeros((len(cls), K)), np.zeros(len(cls)), 0.0
@@ -83,7 +89,7 @@ def boost(model: Any, learner: Any, weight: FloatArray | None) -> Course:
             error = int(lost) / total
             if count and not lost:  # weights too small to be counted
                 error = float((repeats * unit)[said != cls].sum())
-            if error >= 1.0 - 1.0 / K - EDGE:
+            if K > 1 and error >= 1.0 - 1.0 / K - EDGE:
                 if t == 0:
                     raise ValueError(_worse(learner, error, K))
                 course.ended = "no edge"
@@ -223,8 +229,14 @@ def codes_of(classes: np.ndarray, labels: Any) -> np.ndarray:
     """
     labels = np.asarray(labels)
     if classes.dtype.kind != "O":
-        return np.searchsorted(classes, labels)
+        order = np.argsort(classes, kind="stable")  # they may have been given other names
+        at = np.asarray(order[np.searchsorted(classes[order], labels).clip(0, len(classes) - 1)])
+        if (classes[at] == labels).all():
+            return at
     place = {v: k for k, v in enumerate(classes.tolist())}
+    for v in labels.tolist():
+        if v not in place:
+            raise ValueError(f"a learner votes for {v!r}, which is not in classes_: {list(place)}")
     return np.array([place[v] for v in labels.tolist()], dtype=np.intp)
 
 
@@ -235,6 +247,8 @@ def decision(votes: FloatArray, spent: float) -> FloatArray:
     (array([0.5]), array([[-0.125,  0.625, -0.5  ]]))
     """
     K = votes.shape[1]
+    if K == 1:
+        return np.zeros((len(votes), 1))
     if K == 2:
         return (votes[:, 1] - votes[:, 0]) / spent
     return (votes - (spent - votes) / (K - 1)) / spent
@@ -255,5 +269,5 @@ def margins_of(votes: FloatArray, codes: np.ndarray, spent: float) -> FloatArray
     every = np.arange(len(codes))
     own = votes[every, codes]
     others = votes.copy()
-    others[every, codes] = -np.inf
+    others[every, codes] = -np.inf if votes.shape[1] > 1 else 0.0
     return np.asarray((own - others.max(axis=1)) / spent)

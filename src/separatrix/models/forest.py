@@ -177,12 +177,9 @@ class ForestModel(Members, TreeModel):
 
     def _drawing(self, n: int, p: int, weight: FloatArray | None) -> Draws | None:
         """How bags are drawn: in proportion to weight, so that a row of weight 2 is drawn as two rows would be."""
-        given = self.max_samples
         if not self.bootstrap:
             return None
-        if is_count(given) and given > n:
-            raise ValueError(f"max_samples={given} is more than the {n} rows: give at most {n}, or a share")
-        return Draws(n, p, rows_a_bag(given, n, weight, True), p, 0, weight=weight)
+        return Draws(n, p, rows_a_bag(self.max_samples, n, weight, True), p, 0, weight=weight)
 
     def _bag(self, place: int) -> FloatArray:
         """How often each row is in the bag of estimators_[place], drawn from its random_state alone."""

@@ -27,11 +27,18 @@ from separatrix.data.door import (
 )
 from separatrix.data.stump_columns import CRITERIA
 from separatrix.data.stumps import Stump, Table, in_units, whole_weights
+from separatrix.data.trees import sealed
 from separatrix.models.base import Classifier
-from separatrix.models.running import threads
+from separatrix.models.members import derived, derived_from
+from separatrix.models.running import read_any_classes, threads
 from separatrix.verdict.verdict import Verdict
 
 SHOWN = 6  # levels a rule lists before it counts the rest
+
+
+def _field(change: str) -> str:
+    """How a part of a stump is changed."""
+    return f"set stump_ = dataclasses.replace(stump_, {change})"
 
 
 class DecisionStump(Classifier):
@@ -60,6 +67,8 @@ class DecisionStump(Classifier):
     missing_goes_ : "left" or "right"
     error_ : share of the weight that is put wrong
     rule_ : the stump in words
+    stump_ : the test and its sides (:class:`separatrix.data.stumps.Stump`), what predictions read: the attributes
+        above are worked out from it, and changed by ``dataclasses.replace(stump_, …)``
     classes_, n_features_in_, feature_names_in_ : as in scikit-learn
     verdict_ : objective = error (or the sides' mean impurity, natural logarithms)
 
@@ -123,16 +132,27 @@ class DecisionStump(Classifier):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    feature_ = property(lambda self: self.stump_.feature)
-    threshold_ = property(lambda self: self.stump_.threshold)
-    error_ = property(lambda self: self.stump_.error)
-    left_class_ = property(lambda self: self.classes_.tolist()[self.stump_.left])
-    right_class_ = property(lambda self: self.classes_.tolist()[self.stump_.right])
-    left_weights_ = property(lambda self: self.total_ * self.stump_.left_weight)
-    right_weights_ = property(lambda self: self.total_ * self.stump_.right_weight)
-    missing_goes_ = property(lambda self: "left" if self.stump_.missing_left else "right")
+    feature_ = derived(lambda self: self.stump_.feature, _field("feature=…"))
+    threshold_ = derived(lambda self: self.stump_.threshold, _field("threshold=…"))
+    error_ = derived(lambda self: self.stump_.error, "it is the weight put wrong in training")
+    left_class_ = derived(
+        lambda self: self.classes_.tolist()[self.stump_.left], _field("left=its number in classes_")
+    )
+    right_class_ = derived(
+        lambda self: self.classes_.tolist()[self.stump_.right], _field("right=its number in classes_")
+    )
+    left_weights_ = derived(
+        lambda self: sealed(self.total_ * self.stump_.left_weight), _field("left_weight=shares of all weight")
+    )
+    right_weights_ = derived(
+        lambda self: sealed(self.total_ * self.stump_.right_weight),
+        _field("right_weight=shares of all weight"),
+    )
+    missing_goes_ = derived(
+        lambda self: "left" if self.stump_.missing_left else "right", _field("missing_left=True or False")
+    )
 
-    @property
+    @derived_from("set stump_ = dataclasses.replace(stump_, levels=a mask of the levels)")
     def levels_left_(self) -> list[Any] | None:
         """The levels of a nominal column that go left."""
         if self.stump_.kind != "levels" or self.stump_.levels is None:
@@ -140,15 +160,15 @@ class DecisionStump(Classifier):
         names = self._levels[self.stump_.feature]
         return [names[at] for at in np.flatnonzero(self.stump_.levels[:-1])]
 
-    @property
+    @derived_from("it is one for the column tested")
     def feature_importances_(self) -> FloatArray:
         """One for the column tested, zero for the others, (p,)."""
         out = np.zeros(self.n_features_in_)
         if self.stump_.feature >= 0:
             out[self.stump_.feature] = 1.0
-        return out
+        return sealed(out)
 
-    @property
+    @derived_from("it is stump_ in words")
     def rule_(self) -> str:
         """The stump in words."""
         stump, left, right = self.stump_, self.left_class_, self.right_class_
@@ -193,7 +213,7 @@ class DecisionStump(Classifier):
         cells, nominal = self._read(X)
         n = cells.shape[0]
         weight = read_weights(sample_weight, n)
-        codes, _ = self._read_classes(y, weight, n)
+        self.classes_, codes, _ = read_any_classes(y, weight, n)
         rows = np.arange(n) if weight is None else np.flatnonzero(weight > 0)
         return Table.of(cells, codes, len(self.classes_), rows, nominal, self.criterion), weight
 
