@@ -394,6 +394,28 @@ def test_powers_are_those_of_r():
 # ---- R's numbers on real tables ----
 
 
+def budworm():
+    """Collett (1991): moths killed out of 20, as Venables and Ripley (7.2) give them."""
+    dead = [1, 4, 9, 13, 18, 20, 0, 2, 6, 10, 12, 16]
+    return pd.DataFrame({"sex": ["M"] * 6 + ["F"] * 6, "ldose": list(range(6)) * 2, "dead": dead, "N": 20})
+
+
+@pytest.mark.parametrize("left", ["dead/N", "cbind(dead, N - dead)", "dead/20"])
+def test_budworm_as_printed(left):
+    """V&R print coefficients and errors to four digits, deviances to three."""
+    model = fit(f"{left} ~ sex * ldose", budworm(), "binomial")
+    np.testing.assert_allclose(
+        [model.intercept_, *model.coef_], [-2.9935, 0.1750, 0.9060, 0.3529], atol=5.1e-5
+    )
+    np.testing.assert_allclose(model.standard_errors(), [0.5527, 0.7783, 0.1671, 0.2700], atol=5.1e-5)
+    assert (model.deviance_, model.null_deviance_) == (
+        pytest.approx(4.9937, abs=1e-4),
+        pytest.approx(124.876, abs=1e-3),
+    )
+    smaller = fit(f"{left} ~ sex + ldose", budworm(), "binomial")
+    assert smaller.deviance_ == pytest.approx(6.757, abs=5e-4) and smaller.df_residual_ == 9
+
+
 def assert_golden(model, name, rtol=1e-7):
     there = GOLDEN[name]
     beta = np.append(model.intercept_, model.coef_)

@@ -254,6 +254,12 @@ def test_the_best_size_of_one_sample():
     assert best_size(tight, np.full(5, tight.mean()), np.ones(5), 1.0) == np.inf
 
 
+def test_mites_on_apple_leaves():
+    """Bliss and Fisher (1953): 150 leaves, k = 1.0246."""
+    y = np.repeat(np.arange(8.0), [70, 38, 17, 10, 9, 3, 2, 1])
+    assert best_size(y, np.full(150, y.mean()), np.ones(150), 5.0) == pytest.approx(1.0246, abs=5e-5)
+
+
 # ---- kept ----
 
 

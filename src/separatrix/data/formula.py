@@ -173,8 +173,8 @@ def read_new(coding: Coding, frame: Any, given: dict[str, Any], na: str = "nan")
     """
     data = pandas_frame(frame)
     refuse_missing_columns(coding.columns, data, "the formula needs")
-    for shift in coding.offsets:
-        refuse_missing_columns(shift.columns, data, f"offset({shift.text}) needs")
+    for term in coding.offsets:
+        refuse_missing_columns(term.columns, data, f"offset({term.text}) needs")
     values = {}
     for name in EXTRAS:
         value = given.get(name)
@@ -276,8 +276,9 @@ def _is_empty(values: np.ndarray) -> np.ndarray:
         return np.isnan(values)
     if values.dtype.kind != "O":
         return np.zeros(len(values), dtype=bool)
-    return np.array([v is None or v is not v or bool(getattr(v, "__class__", None).__name__ == "NAType")
-                     or (isinstance(v, float) and v != v) for v in values.tolist()])  # fmt: skip
+    import pandas as pd  # a formula has one already: None, NaN and pandas.NA alike
+
+    return np.asarray(pd.isna(values))
 
 
 # ---- terms ----

@@ -105,6 +105,8 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
     [0.0, 0.58]
     """
 
+    verdict_: Verdict
+
     def __init__(
         self,
         family: Any = "gaussian",

@@ -85,7 +85,7 @@ class ReadsFormulas:
         model.formula_, model.terms_, model._table = formula, table.terms, table.coding
         found = tuple(_renumbered(words, table.numbers) for words in model.verdict_.findings)
         model.verdict_ = replace(model.verdict_, findings=(*found, *table.findings))
-        return model  # type: ignore[no-any-return]
+        return model
 
     def _new_rows(
         self, X: Any, offset: Any, exposure: Any, na: str | None
@@ -114,7 +114,9 @@ class ReadsFormulas:
         cells = read_table(self, X, reset=False, missing=True)
         refuse_infinite(self, cells)
         dense = cells if isinstance(cells, np.ndarray) else cells.toarray()
-        whole = ~np.isnan(dense).any(axis=1) if dense.dtype.kind == "f" else np.ones(len(dense), dtype=bool)
+        whole = np.ones(len(dense), dtype=bool)
+        if dense.dtype.kind == "f":
+            whole = np.asarray(~np.isnan(dense).any(axis=1))
         shift = read_offset(offset, exposure, len(whole), self.link_)
         if whole.all():
             return cells, shift, None
