@@ -142,6 +142,9 @@ def test_rows_without_a_trial_weigh_nothing_and_are_named():
         ({}, "k*N ~ x", r"an operation between terms.*write I\(k\*N\)"),
         ({}, "k/N/t ~ x", r"write I\(k/N/t\)"),
         ({}, "k - N ~ x", r"write I\(k - N\)"),
+        ({}, "k > 1 ~ x", r"write I\(k > 1\)"),
+        ({}, "k/N ~ x | g", "has several right sides: write one"),
+        ({}, "k/N ~ x ~ g", "has several right sides"),
         ({}, "k + lost + N ~ x", r"write I\(k \+ lost \+ N\)"),
     ],
 )
@@ -275,6 +278,7 @@ def test_offsets_are_remembered():
         ("y ~ x + offset(g)", "g is not a number in each row"),
         ("y ~ x + offset(log(years))", "formula names 'years', which is not a column"),
         ("y ~ offset(log(t))", "no column besides the intercept"),
+        ("y ~ x + offset()", r"offset\(\) is empty"),
     ],
 )
 def test_offsets_that_cannot_be(formula, match):
@@ -298,6 +302,9 @@ def test_names_given_at_the_fit_are_found_in_new_frames():
         model.predict(new[["x"]])
     with pytest.raises(ValueError, match=r"fitted with exposure='t'.*exposure=1 for rates"):
         model.score(DATA.drop(columns="t"))
+    late = new.assign(t=[1.0, 1.0, -2.0, 1.0], x=[0.0, np.nan, 0.0, 0.0])
+    with pytest.raises(ValueError, match="exposure must be positive: row 2 has -2"):
+        model.predict(late)
     with pytest.raises(ValueError, match="exposure='t' names a column, which a model of a formula reads"):
         GeneralizedLinearModel("poisson").fit(DATA[["x"]], DATA["y"], exposure="t")
     refused(

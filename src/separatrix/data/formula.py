@@ -305,13 +305,20 @@ def _without_offsets(right: str, formula: str) -> tuple[Any, list[str]]:
     (1 + x + z, ['log(t)'])
     """
     try:
-        terms = list(formulaic().Formula(right))
+        whole = formulaic().Formula(right)
     except Exception as error:
         raise ValueError(f"formula {formula!r} could not be read: {plain(error)}") from error
+    if not isinstance(whole, formulaic().SimpleFormula):
+        raise ValueError(
+            f"formula {formula!r} has several right sides: write one, y ~ terms, without | or a second ~"
+        )
+    terms = list(whole)
     kept, found = [], []
     for term in terms:
         inside = [re.fullmatch(r"offset\s*\((.*)\)", factor.expr, re.DOTALL) for factor in term.factors]
         if len(inside) == 1 and inside[0]:
+            if not inside[0][1].strip():
+                raise ValueError("offset() is empty: name what is added to the score, as in offset(log(t))")
             found.append(inside[0][1])
         elif any(re.search(r"(?<![\w.])offset\s*\(", factor.expr) for factor in term.factors):
             raise ValueError(

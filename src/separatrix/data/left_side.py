@@ -28,6 +28,8 @@ from separatrix.data.expressions import (
 )
 from separatrix.data.observations import WHOLE
 
+OPERATORS = "+-*/:|%<>=!&"  # which outside brackets mean terms, or nothing
+
 
 @dataclass(frozen=True)
 class LeftSide:
@@ -156,7 +158,7 @@ def _bare(text: str) -> str:
 def _kind(text: str, family: str) -> tuple[str, list[str]]:
     """What a left side is, and its two parts where it has some."""
     binomial = family == "binomial"
-    if text.startswith("cbind(") and len(split(text, "+-*/:|%")) == 1:
+    if text.startswith("cbind(") and len(split(text, OPERATORS)) == 1:
         pieces = split(text[len("cbind(") : -1], ",")
         if not binomial:
             raise ValueError(
@@ -166,11 +168,11 @@ def _kind(text: str, family: str) -> tuple[str, list[str]]:
         if len(pieces) != 2 or not all(pieces):
             raise ValueError(f"{text} needs two columns, successes and failures: write cbind(k, N - k)")
         return "counts", pieces
-    if len(split(text, "+-*/:|%")) == 1:
+    if len(split(text, OPERATORS)) == 1:
         return "plain", []
     for mark, kind in (("/", "share"), ("+", "counts")):
         pieces = split(text, mark)
-        alone = len(pieces) == 2 and all(pieces) and len(split(text, "+-*/:|%")) == 2
+        alone = len(pieces) == 2 and all(pieces) and len(split(text, OPERATORS)) == 2
         if binomial and alone:
             return kind, pieces
     ways = f"write I({text}) for the arithmetic, as in R"

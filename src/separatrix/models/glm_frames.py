@@ -99,10 +99,12 @@ class ReadsFormulas:
             new = read_new(self._table, X, {"offset": offset, "exposure": exposure}, na or "nan")
             if new.X is None:
                 return None, None, new.whole
-            cells = read_for_prediction(self, new.X)
-            shift = read_offset(
-                new.extras.get("offset"), new.extras.get("exposure"), cells.shape[0], self.link_
-            )
+            try:
+                cells = read_for_prediction(self, new.X)
+                extras = new.extras.get("offset"), new.extras.get("exposure")
+                shift = read_offset(*extras, cells.shape[0], self.link_)
+            except ValueError as refusal:
+                raise ValueError(_renumbered(str(refusal), np.flatnonzero(new.whole))) from refusal
             return cells, shift, None if new.whole.all() else new.whole
         if na != "nan" or is_dask(X):
             cells = read_for_prediction(self, X)
