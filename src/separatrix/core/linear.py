@@ -35,6 +35,39 @@ def sparse_scores(X: Any, coef: Any, intercept: Any) -> FloatArray:
     return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
+UNIT32 = float(np.finfo(np.float32).eps) / 2  # half a unit in the last place of a float32, relatively
+
+
+def in_single(coef: FloatArray, intercept: FloatArray, mean: FloatArray | None) -> tuple[Any, Any]:
+    """coef (K, p) and intercept (K,) as float32; b takes up what rounding of w costs at the ``mean`` row.
+
+    b ← b + (w − fl(w))·mean: far from the origin the rounding of w is felt most in the level of all scores. Numbers
+    that float32 cannot hold stay as they are; None: b is not fitted.
+
+    >>> w, b = in_single(np.array([[1 / 3]]), np.array([-1e4 / 3]), np.array([1e4]))
+    >>> w.dtype.name, b.dtype.name, abs(float(w[0, 0]) * 1e4 + float(b[0])) < 2e-4
+    ('float32', 'float32', True)
+    """
+    with np.errstate(over="ignore"):
+        w = coef.astype(np.float32)
+        if mean is not None:
+            intercept = intercept + (coef - w) @ mean
+        b = intercept.astype(np.float32)
+    held = np.isfinite(w) == np.isfinite(coef)
+    return (w, b) if held.all() and (np.isfinite(b) == np.isfinite(intercept)).all() else (coef, intercept)
+
+
+def single_rounding(coef: Any, intercept: Any, spread: FloatArray) -> float:
+    """How far `in_single` moves a score, as a root mean square over rows and summed over classes, at most.
+
+    u (Σ_j |w_j| spread_j + |b|) of each class, u = 2⁻²⁴; 0 for weights that are not float32.
+    """
+    if coef.dtype != np.float32:
+        return 0.0
+    each = np.abs(np.atleast_2d(coef)).astype(float) @ spread + np.abs(np.atleast_1d(intercept)).astype(float)
+    return UNIT32 * float(np.linalg.norm(each))
+
+
 @dataclass(frozen=True)
 class LinearRule:
     """s(x) = w·x + w₀, and the distances and margins that follow from it ([6867] 5.1).

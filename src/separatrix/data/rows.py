@@ -99,6 +99,13 @@ class Rows:
         return cls(X, n, p, edges, y, weight)
 
     @property
+    def single(self) -> bool:
+        """Whether the cells are float32, and so what a model shows of them."""
+        source = self.source[0] if isinstance(self.source, list) and self.source else self.source
+        dtype = getattr(source, "dtype", None)
+        return isinstance(dtype, np.dtype) and dtype == np.float32
+
+    @property
     def n_blocks(self) -> int:
         return len(self.edges) - 1
 

@@ -20,6 +20,7 @@ from separatrix.core.losses import Logistic, Multinomial
 from separatrix.core.numerics import FloatArray, expit, softmax
 from separatrix.data.kernels import Index
 from separatrix.data.rows import Rows
+from separatrix.models.likelihood import shown_rounding
 from separatrix.models.logistic import LogisticRegression
 from separatrix.models.running import class_factors
 from separatrix.solve.batch import BagWeights, fit_batch
@@ -105,8 +106,8 @@ def fit_logistic_bags(
             continue
         one = clone(model).set_params(random_state=seeds[b])
         one.classes_, one.n_features_in_ = classes, p
-        one.coef_ = np.atleast_2d(fit.coef[i]).copy()
-        one.intercept_ = np.atleast_1d(fit.intercept[i]).copy()
+        one._publish(fit.coef[i], fit.intercept[i], rows, moments, bool(model.fit_intercept))
+        shown = shown_rounding(one, problem) ** 2
         one.n_iter_ = np.array([int(fit.sweeps)], dtype=np.int32)
         one.solver_ = "newton"
         one._no_inference_ = NO_INFERENCE
@@ -114,8 +115,8 @@ def fit_logistic_bags(
             "LogisticRegression",
             "optimal",
             float(fit.value[i]),
-            float(fit.gap[i]),
-            float(fit.goal[i]),
+            float(fit.gap[i]) + shown,
+            float(fit.goal[i]) + 2 * shown,
             not (np.isinf(C) and moments.constant.any()),
             sweeps,
             seconds,

@@ -429,6 +429,8 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
             else:
                 fit = laplace(rows, moments, n_classes, prior, **options)
             self._set(fit, search, anew)
+            self._publish(*fit.objective.to_user(fit.theta), rows, moments, bool(self.fit_intercept))
+            self._dtype = self.coef_.dtype
             sweeps = search.sweeps if search else fit.sweeps
             verdict = verdict_of(self, fit, moments, tuple(self._findings(fit, search)), sweeps)
             if search is not None and search.stopped_by == "interrupted":
@@ -465,11 +467,7 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
 
     def _set(self, fit: Laplace, search: Search | None, anew: bool) -> None:
         """Learned attributes from the mode and its curvature."""
-        F, posterior, prior = fit.objective, fit.posterior, fit.prior
-        coef, intercept = F.to_user(fit.theta)
-        self.coef_ = np.atleast_2d(coef).copy()
-        self.intercept_ = np.atleast_1d(np.asarray(intercept, dtype=float)).copy()
-        self._remember_fit()
+        posterior, prior = fit.posterior, fit.prior
         self.__dict__.pop("_covariance", None)
         self.n_iter_ = np.array([fit.outcome.iterations], dtype=np.int32)
         self.n_effective_, self.n_parameters_ = fit.n_effective, fit.prior.size

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.core.linear import single_rounding
 from separatrix.core.losses import Squared
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Gram, Moments, QRFactor, trustworthy
@@ -29,6 +30,7 @@ from separatrix.data.engine import sweep
 from separatrix.data.objective import Objective
 from separatrix.data.rows import Block, Rows
 from separatrix.models.base import LinearClassifier
+from separatrix.models.likelihood import single_findings
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.registry import SOLVERS
 from separatrix.verdict.gaps import ROUNDING
@@ -109,12 +111,14 @@ class LeastSquaresClassifier(LinearClassifier):
             value, gap = sum(f.outcome.value for f in fits), sum(f.outcome.gap for f in fits)
             sweeps = sum(f.sweeps for f in fits)
             self.n_iter_ = max(f.outcome.iterations for f in fits)
-        self.coef_, self.intercept_ = coef, intercept
+        self._publish(coef, intercept, rows, moments, bool(self.fit_intercept))
+        shown = single_rounding(self.coef_, self.intercept_, np.sqrt(moments.variance))
         self.verdict_ = Verdict(
-            type(self).__name__, "closed form", value, max(gap, ROUNDING * value), max(1e-12 * value, 1e-26),
+            type(self).__name__, "closed form", value, max(gap, ROUNDING * value) + shown**2,
+            max(1e-12 * value, 1e-26) + 2 * shown**2,
             len(solution.aliased) == 0, sweeps + 1, time.perf_counter() - began,
             f"solved in {'one Newton step' if self.solver == 'newton' else 'closed form'}",
-            tuple(self._findings(solution.aliased)),
+            (*self._findings(solution.aliased), *single_findings(shown)),
         )  # fmt: skip
         return self
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.linear import LinearRule
+from separatrix.core.linear import UNIT32, LinearRule, single_rounding
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.door import column_name
 from separatrix.solve.limits import centred, limit_of_the_rest
@@ -80,7 +80,8 @@ def verdict_of(
     outcome, objective = fit.outcome, fit.objective
     value, gap, unique = outcome.value, outcome.gap, outcome.unique
     score_error = score_rounding(problem, fit)
-    rounding = score_error**2
+    shown = shown_rounding(model, problem)
+    rounding = score_error**2 + shown**2
     target = max(SOLVERS[fit.solver].goal(float(model.tol)), 1e-13) * abs(value) + 2 * rounding
     if not np.isfinite(gap) or (gap > target and outcome.stopped_by not in STOPPED_EARLY):
         # the solver's own bound is not the best one: curvature may prove more
@@ -109,7 +110,11 @@ def verdict_of(
         fit.sweeps,
         fit.seconds,
         stopped,
-        (*([undecided] if undecided else []), *_findings(model, problem, fit, proof, score_error)),
+        (
+            *([undecided] if undecided else []),
+            *_findings(model, problem, fit, proof, score_error),
+            *single_findings(shown),
+        ),
         separation=proof,
     )
 
@@ -155,6 +160,28 @@ def score_rounding(problem: Problem, fit: LinearFit) -> float:
     """How far rounding moves a score computed from the weights: EPS Σ_j |w_j| spread_j, its largest over classes."""
     spread = np.sqrt(problem.moments.variance)
     return float(EPS * np.max(np.abs(np.atleast_2d(fit.coef)) @ spread))
+
+
+def shown_rounding(model: Any, problem: Problem) -> float:
+    """How far the rounding of ``coef_`` to float32 moves scores (0 where they are float64).
+
+    F rises by at most its square: ½ δᵀ∇²F δ, with the curvature of a logistic loss at most one half, and the ridge's.
+    """
+    moments = problem.moments
+    moved = single_rounding(model.coef_, model.intercept_, np.sqrt(moments.variance))
+    if moved:
+        moved += UNIT32 * float(np.sqrt(problem.ridge) * np.linalg.norm(model.coef_.astype(float)))
+    return moved
+
+
+def single_findings(shown: float) -> list[str]:
+    """A word where float32 is too coarse for the columns' origin or scale."""
+    if shown <= 1e-4:
+        return []
+    return [
+        f"float32: rounding of the weights moves scores by about {shown:.0e}; columns nearer to zero (a "
+        "StandardScaler), or float64, keep more digits"
+    ]
 
 
 def _findings(

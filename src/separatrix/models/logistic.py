@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.core.linear import in_single
 from separatrix.core.losses import Logistic, Multinomial
 from separatrix.core.numerics import FloatArray, expit, softmax
 from separatrix.data.door import (
@@ -174,12 +175,14 @@ class LogisticRegression(Inferential, LinearClassifier):
                     problem, solver, max_iter=left, start=(fit.coef, fit.intercept), exists=True, **options
                 )
                 fit = joined(fit, more)
-            self._set_rule(fit)
+            self._publish(fit.coef, fit.intercept, problem.rows, problem.moments, problem.fit_intercept)
             if proof is None or proof.kind == "overlap":
                 verdict = verdict_of(self, problem, fit, proof, undecided)
             else:
-                verdict, *limit = no_optimum(self, problem, fit, proof)
-                self._keep_limit(*limit)
+                verdict, rule, coef, intercept = no_optimum(self, problem, fit, proof)
+                if problem.rows.single:
+                    coef, intercept = in_single(coef, intercept, None)
+                self._keep_limit(rule, coef, intercept)
             self.verdict_ = replace(verdict, seconds=time.perf_counter() - began)
             self._keep_likelihood(problem, fit, sample_weight)
         self.n_iter_ = np.array([fit.outcome.iterations], dtype=np.int32)
@@ -331,12 +334,6 @@ class LogisticRegression(Inferential, LinearClassifier):
         return start[0].shape == shape
 
     # ---- the answer ----
-
-    def _set_rule(self, fit: LinearFit) -> None:
-        self._forget_limit()
-        self.coef_ = np.atleast_2d(fit.coef).copy()
-        self.intercept_ = np.atleast_1d(np.asarray(fit.intercept, dtype=float)).copy()
-        self._remember_fit()
 
     def _keep_likelihood(self, problem: Problem, fit: LinearFit, sample_weight: Any) -> None:
         """What inference needs of a fit without a ridge: no sweep is made until something is asked."""

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from separatrix.core.linear import in_single
 from separatrix.core.losses import Perceptron as Criterion
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import (
@@ -338,6 +339,8 @@ class Perceptron(FromMistakes, LinearClassifier):
         chosen = np.array([m.chosen for m in machines])
         first = np.array(started if started is not None else [m.start for m in machines])
         self.coef_, self.intercept_ = chosen[:, :-1].copy(), chosen[:, -1].copy()
+        if machines[0].X.dtype == np.float32:
+            self.coef_, self.intercept_ = in_single(self.coef_, self.intercept_, None)
         self._remember_fit()
         self.coef_start_, self.intercept_start_ = first[:, :-1].copy(), first[:, -1].copy()
         self._online_ = [
@@ -367,9 +370,11 @@ class Perceptron(FromMistakes, LinearClassifier):
 
     def _margins(self, machine: LinearMachine, course: Course, rows: np.ndarray) -> FloatArray:
         """y f of the present rows under the weights kept; an epoch without a mistake has shown the last right."""
-        if course.ended == "separated" and not self.average:
+        single = self.coef_.dtype == np.float32  # what is shown is rounded, and has to be looked at
+        if course.ended == "separated" and not self.average and not single:
             return np.ones(len(rows))
-        scores = scores_under(machine.X, machine.chosen)
+        chosen = machine.chosen.astype(np.float32).astype(float) if single else machine.chosen
+        scores = scores_under(machine.X, chosen)
         return machine.sign[rows] * (scores[rows] if len(rows) < len(scores) else scores)
 
     def _refuse_row(self, X: Any, row: int) -> NoReturn:
@@ -391,7 +396,7 @@ class Perceptron(FromMistakes, LinearClassifier):
         weight = None if weight is None else weight[rows]
         value, statuses, findings = 0.0, [], []
         for sign, w, b in zip(self._signs(codes), *self._shown(), strict=True):
-            scores = scores_under(X, np.append(w, b))
+            scores = scores_under(X, np.append(w, b).astype(float))
             wrong = int(np.count_nonzero(~(sign * scores > 0)))
             value += float(np.average(Criterion().value(scores, sign.astype(float)), weights=weight))
             if wrong == 0:

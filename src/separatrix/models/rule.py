@@ -14,8 +14,10 @@ from typing import Any, NoReturn
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.core.linear import LinearRule, sparse_scores
+from separatrix.core.linear import LinearRule, in_single, sparse_scores
 from separatrix.core.numerics import FloatArray
+from separatrix.core.statistics import Moments
+from separatrix.data.rows import Rows
 
 NO_SETTER = "rule_ is made of coef_ and intercept_ when it is read: assign those"
 
@@ -68,6 +70,16 @@ class LiveRule:
         if coef.shape[1] != state.get("n_features_in_", coef.shape[1]) or len(coef) not in self._heads():
             self._refuse_shapes()
         return coef, intercept
+
+    def _publish(self, coef: Any, intercept: Any, rows: Rows, moments: Moments, fit_intercept: bool) -> None:
+        """``coef_`` (heads, p) and ``intercept_`` (heads,) of a fit, in float32 where the rows are."""
+        coef = np.array(coef, dtype=float, ndmin=2)
+        intercept = np.array(intercept, dtype=float, ndmin=1)
+        if rows.single:
+            coef, intercept = in_single(coef, intercept, moments.mean if fit_intercept else None)
+        self._forget_limit()
+        self.coef_, self.intercept_ = coef, intercept
+        self._remember_fit()
 
     def _remember_fit(self) -> None:
         """Keep the numbers as the fit leaves them, so that what belongs to those alone can tell an edit."""
