@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from benchmarks import shared
-from separatrix import GeneralizedLinearModel, anova, verify
+from separatrix import ConvergenceWarning, GeneralizedLinearModel, anova, engine, verify
 from separatrix.core.overdispersion import best_size, excess, size_information, size_score
+from tests.laws.conftest import Calls, traced
 
 NB = "negative_binomial"
 
@@ -280,6 +281,33 @@ def test_what_is_kept():
     assert again.size_ == copied.size_
     model.set_params(family="poisson").fit(X, Y)
     assert not hasattr(model, "size_")
+
+
+def test_ctrl_c_between_and_within_rounds():
+    """It stops wherever it comes, and leaves the last fit, or the weights and the size it had reached."""
+    model = GeneralizedLinearModel(NB).fit(X, Y)
+    before = model.predict(X)
+    with engine("serial"), traced(Calls()) as calls:
+        clone(model).fit(X, Y)
+    seen = set()
+    for at in np.linspace(1, calls.seen, 14).astype(int)[1:-1]:
+        model = GeneralizedLinearModel(NB).fit(X, Y)
+        with engine("serial"), pytest.raises(KeyboardInterrupt), traced(Calls(KeyboardInterrupt, int(at))):
+            model.fit(X, Y)
+        seen.add(model.verdict_.status)
+        if model.verdict_.status == "interrupted":
+            assert np.isfinite(model.predict(X)).all()
+            assert np.isnan(model.size_) or model.family_.size == model.size_
+        else:
+            np.testing.assert_array_equal(model.predict(X), before)
+    assert seen == {"interrupted", "optimal"}
+
+
+def test_a_size_that_does_not_settle_is_said(monkeypatch):
+    monkeypatch.setattr("separatrix.models.overdispersion.ROUNDS", 1)
+    with pytest.warns(ConvergenceWarning, match="stopped: theta did not settle"):
+        model = GeneralizedLinearModel(NB).fit(X, Y)
+    assert model.verdict_.status == "not converged" and "after 1 rounds, not settled" in str(model.verdict_)
 
 
 def test_refusals():

@@ -275,7 +275,10 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         found = fit_with_size(self, problem, seen, link)
         self.size_, self.size_error_ = found.size, found.error
         self._settle(found.problem, seen, found.fit, found.existence, found.family, link, began, estimated=1)
-        self.verdict_ = replace(self.verdict_, findings=(*self.verdict_.findings, found.words))
+        verdict = replace(self.verdict_, findings=(*self.verdict_.findings, found.words))
+        if not found.settled and verdict.status != "interrupted":
+            verdict = replace(verdict, status="not converged", stopped_by="theta did not settle")
+        self.verdict_ = verdict
         if found.warning:
             warn(found.warning)
         return found.fit

@@ -40,6 +40,7 @@ class SizeFit:
     error: float
     words: str
     warning: str = ""
+    settled: bool = True
 
 
 def fit_with_size(model: Any, problem: Problem, seen: Observations, link: Link) -> SizeFit:
@@ -49,6 +50,9 @@ def fit_with_size(model: Any, problem: Problem, seen: Observations, link: Link) 
     problem, existence, fit = _fitted(model, problem, seen, Poisson(), link, None)
     if not (s * y).any():
         words = "theta: every response is 0, so there is nothing to estimate it from"
+        return SizeFit(Poisson(), problem, existence, fit, np.nan, np.nan, words)
+    if fit.outcome.stopped_by == "interrupted":
+        words = "theta: interrupted before it was estimated; the weights are a Poisson model's"
         return SizeFit(Poisson(), problem, existence, fit, np.nan, np.nan, words)
     mu = _means(fit, seen, link, s)
     if not excess(y, mu, s) > 0:
@@ -77,10 +81,12 @@ def fit_with_size(model: Any, problem: Problem, seen: Observations, link: Link) 
         f"theta: {k:.6g}, standard error {error:.3g}, by maximum likelihood beside the weights in {rounds} rounds; "
         "AIC and BIC count it, tests and intervals of the weights hold it"
     )
-    warning = ""
-    if not abs(moved) <= STILL:
-        warning = f"theta did not settle in {rounds} rounds: it still moves by {100 * abs(moved):.2g} %"
-    return SizeFit(NegativeBinomial(k), problem, existence, fit, k, error, words, warning)
+    settled = abs(moved) <= STILL
+    if not settled:
+        words = f"theta: {k:.6g} after {rounds} rounds, not settled" + (
+            f": it still moves by {100 * abs(moved):.2g} %" if np.isfinite(moved) else ""
+        )
+    return SizeFit(NegativeBinomial(k), problem, existence, fit, k, error, words, settled=settled)
 
 
 def _fitted(
