@@ -327,7 +327,9 @@ def test_bad_tables_are_refused():
         ExtraTreesClassifier().fit(X * [1, 1e300, 1, 1], y)
     assert DecisionTreeClassifier().fit(X * [1, 1e300, 1, 1], y).score(X * [1, 1e300, 1, 1], y) == 1.0
     with pytest.raises(ValueError, match='use one of "squared_error"'):
-        ExtraTreesRegressor(criterion="absolute_error").fit(X, y)
+        ExtraTreesRegressor(criterion="poisson").fit(X, y)
+    with pytest.raises(ValueError, match='which makes the same splits as "squared_error"'):
+        DecisionTreeRegressor(criterion="friedman_mse").fit(X, y)
 
 
 def test_the_verdict_says_what_grew():

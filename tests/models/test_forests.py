@@ -257,8 +257,8 @@ def test_best_first_trees_are_scikit_learns(criterion, leaves):
         y, mine, peer = z, DecisionTreeRegressor, tree.DecisionTreeRegressor
     else:
         y, mine, peer = np.digitize(z, [-0.5, 1.0]), DecisionTreeClassifier, tree.DecisionTreeClassifier
-    mine = mine(criterion=criterion, max_leaf_nodes=leaves).fit(X, y, w)
-    peer = peer(criterion=criterion, max_leaf_nodes=leaves).fit(X, y, w)
+    limits = {"criterion": criterion, "max_leaf_nodes": leaves, "min_samples_leaf": 5}
+    mine, peer = mine(**limits).fit(X, y, w), peer(**limits, random_state=0).fit(X, y, w)
     assert mine.get_n_leaves() == peer.get_n_leaves() == leaves and mine.get_depth() == peer.get_depth()
     new = rng.normal(size=(500, 3))
     if criterion == "squared_error":

@@ -36,6 +36,7 @@ from separatrix.data.tree_loops import (
     tree_key,
     walk,
 )
+from separatrix.data.tree_medians import grow_absolute
 from separatrix.data.tree_order import best_first
 
 LEVELS = 64  # levels of a nominal column: a split is a set of them in one word
@@ -206,15 +207,22 @@ class Grows:
         """The tree of some rows, y (n,) less ``centre`` where it is numbers (``classes`` 0), else codes."""
         total = float(w.sum())
         most, deepest = options.max_leaves, options.max_depth
-        found = self._grown(
-            rows, y, w, unit, classes, CRITERIA[options.criterion], options.tests,
-            deepest if most is None else min(deepest, most - 1), options.min_split, options.min_leaf,
+        limits = (
+            options.tests, deepest if most is None else min(deepest, most - 1), options.min_split, options.min_leaf,
             options.min_weight_fraction * total, options.min_decrease * total, key,
         )  # fmt: skip
+        if options.criterion == "absolute_error":
+            order = np.argsort(y, kind="stable")
+            found = self._medians(rows[order], y[order], w[order], *limits)
+        else:
+            found = self._grown(rows, y, w, unit, classes, CRITERIA[options.criterion], *limits)
         tree = _tree(found, self.dtype, max(classes, 1), centre)
         return tree if most is None else best_first(tree, most, options.criterion)
 
     def _grown(self, *rest: Any) -> Any:
+        raise NotImplementedError
+
+    def _medians(self, *rest: Any) -> Any:
         raise NotImplementedError
 
 
@@ -269,6 +277,10 @@ class Binned(Grows):
     def _grown(self, *rest: Any) -> Any:
         return grow_best(self.codes, self.low, self.high, self.nominal, *rest)
 
+    def _medians(self, *rest: Any) -> Any:
+        none = np.empty((0, 0), np.float32)
+        return grow_absolute(self.codes, self.low, self.high, none, self.nominal, False, *rest)
+
 
 @dataclass(frozen=True, eq=False)
 class Columns(Grows):
@@ -320,6 +332,10 @@ class Columns(Grows):
     def _grown(self, *rest: Any) -> Any:
         return grow_random(self.cells, self.table, self.nominal, self.odd, *rest)
 
+    def _medians(self, *rest: Any) -> Any:
+        codes, none = np.empty((0, 0), np.uint8), np.empty((0, 0))
+        return grow_absolute(codes, none, none, self.cells, self.nominal, True, *rest)
+
 
 def sealed(array: np.ndarray) -> np.ndarray:
     """The array, not to be written to."""
@@ -347,12 +363,13 @@ def _one_leaf(rows: int, weight: float, columns: int, dtype: Any) -> Tree:
 
 
 def _tree(found: Any, dtype: Any, width: int, centre: float) -> Tree:
-    feature, threshold, child, extra, impurity, count, value, weight, sets, gains, depth = found
+    feature, threshold, child, extra, impurity, count, value, weight, sets, gains, depth, *medians = found
     nodes = _nodes(feature, threshold, child, extra, dtype)
     shares = value.reshape(-1, width)
     return Tree(
-        nodes, impurity, count, shares + centre if centre else shares, weight, sets, gains, int(depth)
-    )
+        nodes, impurity, count, shares + centre if centre else shares, weight, sets, gains, int(depth),
+        medians[0] + centre if medians else None,
+    )  # fmt: skip
 
 
 def _bounds(column: FloatArray, weight: FloatArray | None) -> tuple[FloatArray, FloatArray, bool]:

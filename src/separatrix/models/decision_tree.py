@@ -164,15 +164,16 @@ class DecisionTreeClassifier(_OneTree, TreeClassifier):
 
 
 class DecisionTreeRegressor(_OneTree, TreeRegressor):
-    """f(x) = the mean target of the training weight in the leaf x falls into ([6321], E3).
+    """f(x) = the mean (or median) target of the training weight in the leaf x falls into ([6321], E3).
 
     Splits are those that take most from the variance. Parameters as of
-    :class:`~separatrix.DecisionTreeClassifier`; criterion is "squared_error"; nominal columns are split in the order
-    of their levels' means.
+    :class:`~separatrix.DecisionTreeClassifier`; criterion is "squared_error", or "absolute_error": a leaf says its
+    weighted median, and splits take most from the mean absolute deviation of it. Nominal columns are split in the
+    order of their levels' means.
 
     Notes
     -----
-    Cost O(n p) a level; a column is read as codes of one byte.
+    Cost O(n p) a level, with "absolute_error" O(n p log n); a column is read as codes of one byte.
 
     Examples
     --------

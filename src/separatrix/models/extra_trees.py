@@ -117,11 +117,11 @@ class ExtraTreesClassifier(ForestClassifier):
 
 
 class ExtraTreesRegressor(ForestRegressor):
-    """f(x) = (1/M) Σ_m the mean target in the leaf of tree m that x falls into ([6321], E4).
+    """f(x) = (1/M) Σ_m the mean (or median) target in the leaf of tree m that x falls into ([6321], E4).
 
     Tests are scored by what they take from the variance. Parameters as of
-    :class:`~separatrix.ExtraTreesClassifier`, with criterion "squared_error" and max_features 1.0 (all columns);
-    ``oob_prediction_`` (n,) takes the place of oob_decision_function_.
+    :class:`~separatrix.ExtraTreesClassifier`, with criterion "squared_error" (means) or "absolute_error" (medians)
+    and max_features 1.0 (all columns); ``oob_prediction_`` (n,) takes the place of oob_decision_function_.
 
     Notes
     -----

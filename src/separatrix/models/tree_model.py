@@ -87,7 +87,10 @@ class TreeModel(Estimator):
         """Refuse, before data is read, limits that cannot be meant."""
         if self.criterion not in self._criteria:
             offered = ", ".join(f'"{c}"' for c in self._criteria)
-            raise ValueError(f"criterion {self.criterion!r} is not grown by: use one of {offered}")
+            why = (
+                ', which makes the same splits as "squared_error"' if self.criterion == "friedman_mse" else ""
+            )
+            raise ValueError(f"criterion {self.criterion!r}{why} is not grown by: use one of {offered}")
         if self.max_depth is not None and not (is_count(self.max_depth) and self.max_depth >= 1):
             raise ValueError(
                 f"max_depth must be None or a whole number of at least 1, got {self.max_depth!r}"
@@ -417,12 +420,12 @@ class TreeClassifier(TreeModel, Classifier):
 
 
 class TreeRegressor(RegressorMixin, TreeModel):
-    """Numbers in, means out."""
+    """Numbers in, means or medians out."""
 
-    _criteria = ("squared_error",)
+    _criteria = ("squared_error", "absolute_error")
 
     def predict(self, X: Any) -> FloatArray:
-        """The mean of the leaf a row falls into, and over trees (n,)."""
+        """The mean (or median) of the leaf a row falls into, and the mean over trees (n,)."""
         return self._forest_mean(X)[:, 0]
 
     def _forest_mean(self, X: Any) -> FloatArray:
