@@ -722,7 +722,7 @@ def response(which: str | Family | Response, **parameters: float) -> Response:
                 f"{which!r} has its parameters: give {', '.join(parameters)} with a name instead"
             )
         return which
-    key = _key(which)
+    key = response_name(which)
     if key not in RESPONSES:
         raise ValueError(f"unknown response {which!r}: give one of {', '.join(RESPONSES)}, or a Response")
     kind = RESPONSES[key]
@@ -737,7 +737,12 @@ def response(which: str | Family | Response, **parameters: float) -> Response:
     return kind(**parameters)
 
 
-def _key(which: str | Family) -> str:
+def response_name(which: str | Family) -> str:
+    """The name under which a response is known, whatever way it is spelt; one that is not known stays as it is.
+
+    >>> response_name("Negative Binomial"), response_name("nbinom")
+    ('negative_binomial', 'negative_binomial')
+    """
     if isinstance(which, Family):
         return next((k.name for k in _KINDS if type(k.family) is type(which)), "")
     key = str(which).strip().lower()

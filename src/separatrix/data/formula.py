@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from separatrix.core.caller import warn
-from separatrix.core.numerics import FloatArray
+from separatrix.data.coding import Coding, and_more, column_or_numbers, is_empty, numbers_of
 from separatrix.data.expressions import (
     CONTEXT,
     Expression,
@@ -29,67 +29,6 @@ from separatrix.data.expressions import (
     rows_listed,
 )
 from separatrix.data.left_side import LeftSide
-
-EXTRAS = ("sample_weight", "offset", "exposure", "precision", "weights")
-LEVELS_NAMED = 8  # how many known levels a refusal lists
-
-
-@dataclass(frozen=True)
-class Coding:
-    """How a formula reads a frame: kept with the model, so that a new frame is read alike.
-
-    ``columns`` are those of the right side, ``levels`` the levels of each of them that is a factor as it stands,
-    ``named`` the arguments of the fit that were names of columns.
-    """
-
-    left: LeftSide
-    spec: Any
-    offsets: tuple[Expression, ...]
-    columns: tuple[str, ...]
-    levels: dict[str, tuple[Any, ...]] = field(default_factory=dict)
-    named: dict[str, str] = field(default_factory=dict)
-
-    def cells(self, data: Any) -> Any:
-        """The columns of the right side on rows without an empty cell (a frame, the intercept's column left out)."""
-        self._refuse_unseen(data)
-        try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore", RuntimeWarning)
-                # a level that was not seen is only warned of, and coded as the first
-                warnings.filterwarnings("error", category=formulaic().errors.DataMismatchWarning)
-                X = self.spec.get_model_matrix(data, na_action="ignore", context=CONTEXT)
-        except Exception as error:
-            raise ValueError(f"the frame does not give the columns of the formula: {plain(error)}") from error
-        return X.drop(columns="Intercept") if "Intercept" in X.columns else X
-
-    def shift(self, data: Any, numbers: np.ndarray) -> FloatArray | None:
-        """Σ offset(…) of the formula on rows without an empty cell; one that is not finite is refused by its row."""
-        total = None
-        for expression in self.offsets:
-            values = expression.values(data)
-            bad = np.flatnonzero(~np.isfinite(values))
-            if len(bad):
-                cells = ", ".join(f"{c} = {data[c].iloc[bad[0]]}" for c in expression.columns)
-                raise ValueError(
-                    f"offset({expression.text}) must be finite: it is {values[bad[0]]:g} in row "
-                    f"{int(numbers[bad[0]])} ({cells}){_and_more(bad)}; drop rows that were never at risk"
-                )
-            total = values if total is None else total + values
-        return total
-
-    def _refuse_unseen(self, data: Any) -> None:
-        for name, known in self.levels.items():
-            values = data[name]
-            strange = np.flatnonzero(~values.isin(known).to_numpy())
-            if len(strange):
-                i = int(strange[0])
-                listed = ", ".join(repr(v) for v in known[:LEVELS_NAMED])
-                more = f" and {len(known) - LEVELS_NAMED} more" if len(known) > LEVELS_NAMED else ""
-                raise ValueError(
-                    f"column {name!r} has the level {values.iloc[i]!r} in row {int(data.index[i])}"
-                    f"{_and_more(strange)}, which was not seen in training: the levels are {listed}{more}; "
-                    "leave such rows out, or fit with some"
-                )
 
 
 @dataclass(frozen=True)
@@ -107,15 +46,6 @@ class FormulaTable:
     numbers: np.ndarray
 
 
-@dataclass(frozen=True)
-class NewRows:
-    """Rows of a new frame: X of the whole ones, which they are (n,), their offset, and what columns were named."""
-
-    X: Any
-    whole: np.ndarray
-    extras: dict[str, Any]
-
-
 def read_formula(formula: str, frame: Any, extras: dict[str, Any], family: str = "gaussian") -> FormulaTable:
     """The table a formula describes on a frame of any kind narwhals reads, for a family (its name)."""
     if not isinstance(formula, str):
@@ -129,16 +59,18 @@ def read_formula(formula: str, frame: Any, extras: dict[str, Any], family: str =
     refuse_missing_columns(columns, data, "formula names")
     left = LeftSide.of(text, data, family)
     shifts = tuple(Expression.of(offset, data) for offset in offsets)
-    given = {name: _column(name, value, data) for name, value in extras.items() if value is not None}
+    given = {
+        name: column_or_numbers(name, value, data) for name, value in extras.items() if value is not None
+    }
     named = {name: str(value) for name, value in extras.items() if isinstance(value, str)}
 
     needed = sorted({*columns, *left.columns, *(c for s in shifts for c in s.columns)})
     whole = ~np.asarray(data[needed].isna().any(axis=1)) if needed else np.ones(len(data), dtype=bool)
     for value in given.values():  # an empty cell in a weight or an offset drops its row too
-        whole &= ~_is_empty(value)
+        whole &= ~is_empty(value)
     findings = _empty_words(data, needed, named, given, whole)
     _refuse_nothing_left(whole)
-    rows = data[whole]
+    rows = data if whole.all() else data[whole]
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore", RuntimeWarning)
@@ -152,7 +84,7 @@ def read_formula(formula: str, frame: Any, extras: dict[str, Any], family: str =
     shift = coding.shift(rows, numbers)
     values = {name: value[whole] for name, value in given.items()}
     if shift is not None:
-        values["offset"] = shift if "offset" not in values else shift + _numbers("offset", values["offset"])
+        values["offset"] = shift if "offset" not in values else shift + numbers_of("offset", values["offset"])
     kept, more = _numbers_only(X, y, left.text, numbers, formula)
     if not kept.all():
         X, y, numbers = X[kept], y[kept], numbers[kept]
@@ -166,70 +98,7 @@ def read_formula(formula: str, frame: Any, extras: dict[str, Any], family: str =
     )  # fmt: skip
 
 
-def read_new(coding: Coding, frame: Any, given: dict[str, Any], na: str = "nan") -> NewRows:
-    """A new frame read as the fit's was; ``given`` overrides what the fit's arguments named.
-
-    ``na="nan"`` leaves rows with an empty cell out of X and out of ``whole``; "raise" refuses the first by name.
-    """
-    data = pandas_frame(frame)
-    refuse_missing_columns(coding.columns, data, "the formula needs")
-    for term in coding.offsets:
-        refuse_missing_columns(term.columns, data, f"offset({term.text}) needs")
-    values = {}
-    for name in EXTRAS:
-        value = given.get(name)
-        if value is None and name in given:
-            value = coding.named.get(name)
-            if value is not None and value not in data.columns:
-                raise ValueError(
-                    f"the model was fitted with {name}={value!r}, and the frame has no such column: add it, or "
-                    f"give {name}= here ({_way(name)})"
-                )
-        if value is not None:
-            values[name] = _column(name, value, data) if isinstance(value, str) else value
-    needed = sorted({*coding.columns, *(c for s in coding.offsets for c in s.columns)})
-    empty = data[needed].isna() if needed else data[[]]
-    whole = ~np.asarray(empty.any(axis=1)) if needed else np.ones(len(data), dtype=bool)
-    if na == "raise" and not whole.all():
-        i = int(np.flatnonzero(~whole)[0])
-        name = needed[int(np.flatnonzero(empty.iloc[i].to_numpy())[0])]
-        raise ValueError(
-            f"column {name!r} is empty in row {i} ({int((~whole).sum())} rows with an empty cell in all): fill such "
-            'cells or drop the rows; na="nan" gives NaN for them'
-        )
-    for name, value in values.items():
-        if coding.named.get(name) is not None and given.get(name) is None:
-            lost = _is_empty(value)
-            if na == "raise" and lost.any():
-                i = int(np.flatnonzero(lost)[0])
-                raise ValueError(
-                    f"{name}={coding.named[name]!r} is empty in row {i}: fill it or drop the row"
-                )
-            whole &= ~lost
-    rows, numbers = data[whole], np.flatnonzero(whole)
-    X = coding.cells(rows) if len(rows) else None
-    shift = coding.shift(rows, numbers) if len(rows) else None
-    values = {name: _some(name, value, whole) for name, value in values.items()}
-    if shift is not None:
-        values["offset"] = shift if "offset" not in values else shift + _numbers("offset", values["offset"])
-    if X is not None and (lost := np.isnan(X.to_numpy(dtype=np.float64)).any(axis=1)).any():
-        _report_lost(X, lost, numbers, na)
-        X, whole = X[~lost], whole.copy()
-        whole[numbers[lost]] = False
-        values = {name: v if np.ndim(v) == 0 else v[~lost] for name, v in values.items()}
-    return NewRows(X, whole, values)
-
-
 # ---- rows left out ----
-
-
-def _report_lost(X: Any, lost: np.ndarray, numbers: np.ndarray, na: str) -> None:
-    """A term that arithmetic makes no number of, though no cell is empty: said, or refused."""
-    term = X.columns[int(np.flatnonzero(np.isnan(X.to_numpy(dtype=np.float64)).any(axis=0))[0])]
-    words = f"{term} is no number in {rows_listed(numbers[lost])}, though no cell is empty there"
-    if na == "raise":
-        raise ValueError(words)
-    warn(f"{words}: the prediction is NaN")
 
 
 def _numbers_only(
@@ -261,7 +130,7 @@ def _empty_words(
         return []
     counts = {name: int(data[name].isna().sum()) for name in needed}
     for name, value in given.items():
-        counts[named.get(name, f"{name}=")] = int(_is_empty(value).sum())
+        counts[named.get(name, f"{name}=")] = int(is_empty(value).sum())
     listed = ", ".join(f"{name} ({count})" for name, count in counts.items() if count)
     return [f"rows: {int((~whole).sum())} left out, with an empty cell in a column of the formula: {listed}"]
 
@@ -269,16 +138,6 @@ def _empty_words(
 def _refuse_nothing_left(whole: np.ndarray) -> None:
     if not whole.any():
         raise ValueError("every row has an empty cell in some column of the formula: nothing is left to fit")
-
-
-def _is_empty(values: np.ndarray) -> np.ndarray:
-    if values.dtype.kind == "f":
-        return np.isnan(values)
-    if values.dtype.kind != "O":
-        return np.zeros(len(values), dtype=bool)
-    import pandas as pd  # a formula has one already: None, NaN and pandas.NA alike
-
-    return np.asarray(pd.isna(values))
 
 
 # ---- terms ----
@@ -365,58 +224,14 @@ def _shares(
     for name in ("weights", "precision"):
         if name in values:
             trials = y.sum(axis=1)
-            given = _numbers(name, values[name])
+            given = numbers_of(name, values[name])
             differs = np.flatnonzero(given != trials)
             if len(differs):
                 i = int(differs[0])
                 raise ValueError(
                     f"{left.text} has {trials[i]:g} trials in row {int(numbers[i])} and {name}="
-                    f"{named.get(name, '…')} says {given[i]:g}{_and_more(differs)}: leave {name} out, or write "
+                    f"{named.get(name, '…')} says {given[i]:g}{and_more(differs)}: leave {name} out, or write "
                     f"I({left.text}) for a proportion of other trials"
                 )
             values = {key: value for key, value in values.items() if key != name}
     return values
-
-
-def _column(name: str, value: Any, data: Any) -> np.ndarray:
-    if isinstance(value, str):
-        if value not in data.columns:
-            hint = f"; an expression stands in the formula: offset({value})" if name == "offset" else ""
-            raise ValueError(f"{name}={value!r} is not a column of the frame{hint}")
-        column = data[value]
-        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan)
-                          if column.dtype.kind in "iuf" else column.to_numpy())  # fmt: skip
-    array = np.asarray(value)
-    if array.shape != (len(data),):
-        raise ValueError(f"{name} must have one number a row, {len(data)} in all, got shape {array.shape}")
-    return array
-
-
-def _numbers(name: str, values: Any) -> FloatArray:
-    array = np.asarray(values)
-    if array.dtype.kind not in "fiub":
-        raise ValueError(f"{name} must be numbers, got dtype {array.dtype}")
-    return array.astype(np.float64)
-
-
-def _some(name: str, value: Any, whole: np.ndarray) -> Any:
-    """What was given for all rows, on the whole ones; a single number stays one."""
-    array = np.asarray(value)
-    if array.ndim == 0:
-        return value
-    if array.shape != whole.shape:
-        raise ValueError(f"{name} must have one number a row, {len(whole)} in all, got shape {array.shape}")
-    return array[whole]
-
-
-def _way(name: str) -> str:
-    return {
-        "exposure": "exposure=1 for rates",
-        "offset": "offset=0 for none",
-        "precision": "one number a row",
-        "weights": "one number a row",
-    }[name]
-
-
-def _and_more(rows: np.ndarray) -> str:
-    return f" ({len(rows)} such rows)" if len(rows) > 1 else ""

@@ -23,7 +23,7 @@ from separatrix.core.caller import warn
 from separatrix.core.links import Link
 from separatrix.core.losses import Logistic, Loss
 from separatrix.core.numerics import FloatArray
-from separatrix.core.responses import Gaussian, GlmLoss, Response, response
+from separatrix.core.responses import Gaussian, GlmLoss, Response, response, response_name
 from separatrix.data.door import (
     is_dask,
     is_positive,
@@ -46,8 +46,6 @@ from separatrix.models.running import check_limits, threads, warn_of
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.registry import SOLVERS
 from separatrix.verdict.verdict import Verdict
-
-_MARKS = str.maketrans(" -.", "___")
 
 
 class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixin, Estimator):
@@ -262,11 +260,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         """Whether the family is a negative binomial by name and its size is left open."""
         if self.size is not None or not isinstance(self.family, str):
             return False
-        return self.family.strip().lower().translate(_MARKS) in (
-            "negative_binomial",
-            "negativebinomial",
-            "nbinom",
-        )
+        return response_name(self.family) == "negative_binomial"
 
     def _fit_with_size(self, problem: Problem, seen: Observations, link: Link, began: float) -> LinearFit:
         """Weights and the negative binomial's size together."""

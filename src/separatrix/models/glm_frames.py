@@ -94,7 +94,7 @@ class ReadsFormulas:
         if na not in NA:
             raise ValueError(f'na {na!r} is unknown: use "nan" or "raise"')
         if hasattr(self, "_table"):
-            from separatrix.data.formula import read_new
+            from separatrix.data.coding import read_new
 
             new = read_new(self._table, X, {"offset": offset, "exposure": exposure}, na or "nan")
             if new.X is None:
@@ -131,8 +131,8 @@ class ReadsFormulas:
 
         Rows with an empty cell are left out, as the fit leaves them out.
         """
+        from separatrix.data.coding import read_new
         from separatrix.data.expressions import pandas_frame
-        from separatrix.data.formula import read_new
 
         coding = self._table
         frame = pandas_frame(X)
