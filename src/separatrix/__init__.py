@@ -80,7 +80,9 @@ def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return import_module(f"separatrix.{name}")
     if name not in _HOME:
-        raise AttributeError(f"module 'separatrix' has no attribute {name!r}")
+        from separatrix.elsewhere import refusal
+
+        raise refusal(name)
     value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value

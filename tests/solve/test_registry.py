@@ -19,7 +19,7 @@ from separatrix.core.losses import (
 )
 from separatrix.data.door import rows_of
 from separatrix.solve.linear import Problem, minimise
-from separatrix.solve.registry import ALIASES, REFUSED, SOLVERS, refuse_lazy, resolve
+from separatrix.solve.registry import ALIASES, REFUSED, SOLVERS, STAND_INS, refuse_lazy, resolve
 
 LOSSES = [
     Logistic(),
@@ -90,6 +90,7 @@ def test_scikit_learns_names_with_a_counterpart_mean_it():
     assert set(ALIASES.values()) <= set(SOLVERS)
     scikit_learns = {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"}
     assert scikit_learns == (set(SOLVERS) & scikit_learns) | set(ALIASES) | set(REFUSED)
+    assert set(STAND_INS) == set(REFUSED)
 
 
 # ---- impossible pairs ----
@@ -174,8 +175,8 @@ def test_options_belong_to_a_named_solver():
     "parameters, message",
     [
         ({"solver": "quantum"}, "is unknown"),
-        ({"solver": "liblinear"}, "has no counterpart here"),
-        ({"solver": "saga"}, "has no counterpart here"),
+        ({"solver": "liblinear", "solver_options": {"eta": 0.1}}, "leaves the choice to"),
+        ({"solver": "saga", "l1_ratio": 0.5}, "an l1 penalty is not offered"),
         ({"solver": "newton", "solver_options": {"eta": 0.1}}, "has no option 'eta'"),
         ({"solver": "sgd", "solver_options": {"theta": 0.1}}, "has no option 'theta'"),
         ({"solver_options": {"eta": 0.1}}, "name it with solver"),

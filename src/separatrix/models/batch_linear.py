@@ -122,6 +122,7 @@ def fit_logistic_bags(
             seconds,
             "gap ≤ tol",
             ("fitted in one batch with other bags; the proof is this bag's own",),
+            method="newton",
         )
         out[b] = one
     return LinearBatch(out, sweeps, fit.own_hessians)

@@ -43,7 +43,7 @@ from separatrix.models.running import (
 )
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.outcome import Path
-from separatrix.solve.registry import Solver, refuse_lazy, resolve
+from separatrix.solve.registry import STAND_INS, Solver, refuse_lazy, resolve
 
 
 class LogisticRegression(Inferential, LinearClassifier):
@@ -66,7 +66,9 @@ class LogisticRegression(Inferential, LinearClassifier):
     intercept_scaling : only 1: the intercept is never penalised
     class_weight : {label: weight}, "balanced", or None
     random_state : seed of the "sgd" solver
-    solver : "auto", "newton", "lbfgs", "gradient" or "sgd"; "newton-cholesky" means "newton"
+    solver : "auto", "newton", "lbfgs", "gradient" or "sgd"; "newton-cholesky" means "newton". "newton-cg", "sag",
+        "saga" and "liblinear" (two classes) are taken as names of the optimum: "auto" finds it, and ``verdict_``
+        names the method that ran. liblinear penalises the intercept, which is not done here: the verdict says so
     max_iter : most steps a solver takes
     verbose : 1 prints a line a step to standard error
     warm_start : start from the last fit's weights
@@ -183,7 +185,9 @@ class LogisticRegression(Inferential, LinearClassifier):
                 if problem.rows.single:
                     coef, intercept = in_single(coef, intercept, None)
                 self._keep_limit(rule, coef, intercept)
-            self.verdict_ = replace(verdict, seconds=time.perf_counter() - began)
+            findings = (*verdict.findings, *self._stand_in(fit.solver))
+            seconds = time.perf_counter() - began
+            self.verdict_ = replace(verdict, seconds=seconds, findings=findings, method=fit.solver)
             self._keep_likelihood(problem, fit, sample_weight)
         self.n_iter_ = np.array([fit.outcome.iterations], dtype=np.int32)
         self.solver_ = fit.solver
@@ -274,7 +278,13 @@ class LogisticRegression(Inferential, LinearClassifier):
         check_class_weight(self.class_weight)
         if not (self.solver_options is None or isinstance(self.solver_options, Mapping)):
             raise ValueError(f"solver_options must be a dictionary, got {self.solver_options!r}")
-        solver = resolve(self.solver, Logistic(), self.solver_options)
+        name = "auto" if self.solver in STAND_INS else self.solver
+        if name != self.solver and self.solver_options:
+            raise ValueError(
+                f'solver_options belong to one solver, and {self.solver!r} leaves the choice to "auto": name one of '
+                '"newton", "lbfgs", "gradient" or "sgd"'
+            )
+        solver = resolve(name, Logistic(), self.solver_options)
         for name, value in (self.solver_options or {}).items():
             if name in ("batch", "memory") and not is_count(value):
                 raise ValueError(f"solver_options[{name!r}] must be a whole number, got {value!r}")
@@ -298,6 +308,11 @@ class LogisticRegression(Inferential, LinearClassifier):
         codes, totals = self._read_classes(y, weight, rows.n, reset=reset)
         weight = self._class_weights(codes, totals, weight)
         k = len(self.classes_)
+        if k > 2 and self.solver == "liblinear":
+            raise ValueError(
+                f'solver "liblinear" is for two classes, found {k}: use "auto", or scikit-learn\'s '
+                "OneVsRestClassifier around this model"
+            )
         target = codes * 2.0 - 1.0 if k == 2 else codes
         rows = rows.with_targets(target, weight)
         moments = rows.moments()
@@ -311,6 +326,17 @@ class LogisticRegression(Inferential, LinearClassifier):
 
             kind = FirthObjective
         return Problem(rows, moments, loss, ridge, bool(self.fit_intercept), classes_k, kind)
+
+    def _stand_in(self, ran: str) -> list[str]:
+        """What stood in for a solver of scikit-learn's."""
+        if self.solver not in STAND_INS:
+            return []
+        words = f'solver: "{ran}" ran in place of "{self.solver}"'
+        if self.solver != "liblinear" or not self.fit_intercept:
+            return [f"{words}, to the same optimum"]
+        return [
+            f"{words}, which penalises the intercept; here it is not, and the optimum is that of the others"
+        ]
 
     def _class_weights(
         self, codes: np.ndarray, totals: FloatArray, weight: FloatArray | None

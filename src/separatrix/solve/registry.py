@@ -66,6 +66,10 @@ SOLVERS: dict[str, Solver] = {
 
 ALIASES = {"newton-cholesky": "newton"}
 
+# scikit-learn's solvers of the same optimum: the method is chosen here, and the verdict names it
+STAND_INS = ("newton-cg", "sag", "saga", "liblinear")
+
+# the same names where a model has no such solver in scikit-learn either
 REFUSED = {
     "liblinear": 'liblinear penalises the intercept; "newton" solves the same problem without that',
     "newton-cg": '"newton" (or "lbfgs" for many columns) reaches the same optimum faster',

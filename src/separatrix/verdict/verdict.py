@@ -60,6 +60,7 @@ class Verdict:
     direction : (p,) or (K, p), a direction along which the loss falls for ever, when one exists
     columns : names or indices of columns whose coefficients run to infinity
     separation : the :class:`~separatrix.verdict.separability.Separability` that proves it, when computed
+    method : the method that ran, where there is a choice of them; else ""
 
     Examples
     --------
@@ -81,6 +82,7 @@ class Verdict:
     direction: Any = field(default=None, compare=False, repr=False)
     columns: tuple[Any, ...] = ()
     separation: Any = field(default=None, compare=False, repr=False)
+    method: str = ""
 
     @property
     def bound(self) -> float:
@@ -103,8 +105,10 @@ class Verdict:
         if self.status == "no optimum":
             return ""
         proven = f"proven within {self.gap:.1e}" if self.gap < float("inf") else "no bound proven"
+        swept = f"{self.sweeps:.3g} sweep{'' if self.sweeps == 1 else 's'}"
+        swept += f" of {self.method}" if self.method else ""
         return (
-            f"objective {self.objective:.6g}   {proven}   {self.sweeps:.3g} sweep{'' if self.sweeps == 1 else 's'}, "
+            f"objective {self.objective:.6g}   {proven}   {swept}, "
             f"{_seconds(self.seconds)}   stopped: {self.stopped_by}"
         )
 
@@ -123,11 +127,12 @@ class Verdict:
                 ("minimum proven at least", f"{self.bound:.10g}" if self.gap < float("inf") else "—"),
                 ("gap", f"{self.gap:.2e}"),
                 ("asked for", f"{self.tol:.1e}"),
+                ("method", self.method),
                 ("sweeps", f"{self.sweeps:.3g}"),
                 ("time", _seconds(self.seconds)),
                 ("stopped", self.stopped_by),
             )
-            if self.status != "no optimum" or name in ("sweeps", "time", "stopped")
+            if value and (self.status != "no optimum" or name in ("method", "sweeps", "time", "stopped"))
         ]
         cells = "".join(
             f"<tr><th style='text-align:left;font-weight:normal;opacity:.7;padding:.1em 1em .1em 0'>"
