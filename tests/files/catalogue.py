@@ -23,6 +23,7 @@ from separatrix import (
     BayesianLogisticRegression,
     BernoulliNB,
     CategoricalNB,
+    ComplementNB,
     DecisionStump,
     DecisionTreeClassifier,
     Discretizer,
@@ -43,7 +44,7 @@ from separatrix import (
 )
 from separatrix.core.families import Beta
 
-COUNTS = ("MultinomialNB", "CategoricalNB", "BernoulliNB")
+COUNTS = ("MultinomialNB", "ComplementNB", "CategoricalNB", "BernoulliNB")
 REGRESSORS = ("SVR", "LinearSVR")
 
 
@@ -136,6 +137,8 @@ def variants(t: Tables) -> dict[str, tuple]:
         "bernoulli nb, sparse": (BernoulliNB(smoothing=("m", 2.0, "marginal")), t.sparse, t.two),
         "bernoulli nb, unsmoothed": (BernoulliNB(alpha=0.0), t.counts, t.two),
         "multinomial nb, sparse": (MultinomialNB(), t.sparse, t.two),
+        "complement nb, normed, sparse": (ComplementNB(norm=True), t.sparse, t.two),
+        "complement nb, unsmoothed": (ComplementNB(alpha=0.0), t.counts, t.three),
         "multinomial nb, unsmoothed": (MultinomialNB(alpha=0.0), t.counts, t.three),
         "categorical nb, holes": (CategoricalNB(), t.holed_counts, t.three),
         "nb, frame": (NaiveBayes(), t.frame, t.two),

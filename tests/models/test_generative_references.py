@@ -21,6 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from separatrix import (
     BernoulliNB,
     CategoricalNB,
+    ComplementNB,
     GaussianDiscriminant,
     GaussianNB,
     GenerativeClassifier,
@@ -41,6 +42,8 @@ CHECKED = [
     *(GaussianNB(tie=tie) for tie in TIES),
     BernoulliNB(),
     MultinomialNB(),
+    ComplementNB(),
+    ComplementNB(norm=True),
     CategoricalNB(),
     NaiveBayes(),
     GenerativeClassifier(),
@@ -51,7 +54,16 @@ CHECKED = [
 def expected_failures(estimator):
     if isinstance(estimator, CategoricalNB):
         return {
-            "check_sample_weight_equivalence_on_dense_data": "passes fractions as levels, which are refused"
+            name: "passes fractions as levels, which are refused"
+            for name in (
+                "check_sample_weight_equivalence_on_dense_data",
+                "check_classifiers_one_label_sample_weights",
+                "check_class_weight_classifiers",
+            )
+        }
+    if isinstance(estimator, (MultinomialNB, ComplementNB)):
+        return {
+            "check_class_weight_classifiers": "1e7 on a class is e^16 in the prior: less than the counts may say"
         }
     return {}
 
@@ -166,9 +178,9 @@ def test_lda_is_scikit_learns(name, solver, shrinkage, with_priors):
     if len(ours.classes_) > 2:
         scores, reference = (s - s.mean(axis=1, keepdims=True) for s in (scores, reference))
     np.testing.assert_allclose(scores, reference, atol=1e-10 * max(1.0, np.abs(reference).max()))
-    if solver in ("lsqr", "eigen") and len(ours.classes_) > 2:  # the β, γ form itself
+    if theirs_solver == solver and len(ours.classes_) > 2:  # the β, γ form itself
         np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-10 * size)
-        np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-10)
+        np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-9, atol=1e-9)
 
 
 @tables
@@ -689,7 +701,7 @@ def test_gaussian_nb_ties_are_scipys_normals(tie, weighted):
 def test_smoothed_variances_are_raised_by_a_share_of_their_columns_own():
     X, y = table("iris")
     scale = np.array([1.0, 1e6, 1e-6, 10.0])
-    model = GaussianNB(var_smoothing=0.1).fit(X * scale, y)
+    model = GaussianNB(var_smoothing=0.1, var_smoothing_per_column=True).fit(X * scale, y)
     np.testing.assert_allclose(model.epsilon_, 0.1 * X.var(axis=0) * scale**2, rtol=1e-12)
     wanted = np.array([p.var(axis=0) for p in by_class(X, y)]) + 0.1 * X.var(axis=0)
     np.testing.assert_allclose(model.var_, wanted * scale**2, rtol=1e-12)
@@ -860,7 +872,7 @@ def test_a_of_x_is_linear_with_a_shared_scale(family, K):
         wanted = np.mean([p.var(axis=0) for p in parts], axis=0)
         np.testing.assert_allclose(P["variance"][0], wanted, rtol=1e-12)
     if family == "multivariate_normal":
-        lda = LinearDiscriminantAnalysis().fit(X, y)
+        lda = LinearDiscriminantAnalysis("lsqr").fit(X, y)
         np.testing.assert_allclose(P["covariance"][0], lda.covariance_, rtol=1e-11)
         np.testing.assert_allclose(model.coef_, lda.coef_, rtol=1e-8, atol=1e-10)
         differences = (m.intercept_ - (m.intercept_[0] if K > 2 else 0) for m in (model, lda))
@@ -966,7 +978,7 @@ def test_naive_bayes_agrees_with_the_special_models():
             model.fit(X, y).predict_proba(X), GaussianNB().fit(X, y).predict_proba(X), atol=1e-6
         )
     exact = NaiveBayes(dict.fromkeys(range(4), "normal"), var_smoothing=0.01).fit(X, y)
-    same(exact, GaussianNB(var_smoothing=0.01).fit(X, y), X)
+    same(exact, GaussianNB(var_smoothing=0.01, var_smoothing_per_column=True).fit(X, y), X)
 
 
 # ---- the notes' tables, and known error counts ----

@@ -33,6 +33,7 @@ MODELS = {
     ),
     "naive-bayes": Named("naive_bayes", "NaiveBayes", "native", {}),
     "multinomial-nb": Named("naive_bayes", "MultinomialNB", "counts", {}),
+    "complement-nb": Named("complement", "ComplementNB", "counts", {}),
     "bernoulli-nb": Named("naive_bayes", "BernoulliNB", "counts", {}),
     "perceptron": Named("perceptron", "Perceptron", "linear", {}),
     "kernel-perceptron": Named("kernel_perceptron", "KernelPerceptron", "linear", {}),

@@ -15,22 +15,38 @@ import numpy as np
 
 from separatrix.files.graph import END, Cells, Graph, OnnxExportError
 from separatrix.files.onnx_models import Answer, converter, mixed
+from separatrix.models.complement import ComplementPart
 from separatrix.models.parts import BagPart, BernoulliPart, FamilyPart, LevelsPart, NormalPart
 
 MOST_COLUMNS = 60  # of a covariance that is eliminated in the graph: a few nodes each
 
 
 def _posterior(g: Graph, model: Any, density: str) -> Answer:
-    prior = np.where(model.class_count_ == 0, -np.inf, model._log_prior)
-    joint = g.add(density, prior[None])
+    """Of a model made by `_now`: log p(x, k), rows no class can have answered by the prior as the model does."""
+    complement = type(model).__name__ == "ComplementNB" and len(model.classes_) > 1
+    barred = np.where(np.isneginf(model._log_prior), -np.inf, 0.0)
+    joint = g.add(density, (barred if complement else model._log_prior)[None])
+    finite = g.both(g.op("Less", joint, np.inf), g.op("Greater", joint, -np.inf))
+    some = g.op("Greater", g.sum(g.double(finite)), 0.0)
+    top = g.double(g.op("Equal", joint, np.inf))
+    tops = g.sum(top)
+    lost = g.op("Greater", g.sum(g.double(g.op("IsNaN", joint))), 0.0)
+    sure = g.both(g.op("Equal", tops, 1.0), g.op("Not", lost))
+    plain = g.both(g.both(some, g.op("Not", lost)), g.op("Equal", tops, 0.0))
+    certain = g.where(g.op("Greater", top, 0.0), 0.0, -np.inf)
+    joint = g.where(plain, joint, g.where(sure, certain, model._log_prior[None]))
     return Answer(joint, g.softmax(joint))
 
 
 @converter("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis", "GaussianDiscriminant")
 def _gaussian(g: Graph, model: Any, cells: Cells) -> Answer:
-    X = cells.numbers()
-    if hasattr(model, "rule_"):
-        shifted = g.sub(X, model.xbar_[None])
+    X, model = cells.numbers(), model._now()
+    if getattr(model, "_form", None) is not None:  # coef_ and intercept_ were edited
+        scores = g.add(g.matmul(X, model._form[0].T), model._form[1][None])
+        scores = g.concat([g.mul(scores, 0.0), scores]) if len(model.classes_) == 2 else scores
+        return _posterior(g, model, g.sub(scores, model._log_prior[None]))
+    if model._is_linear:
+        shifted = g.sub(X, model._centre[None])
         density = g.add(g.matmul(shifted, model._beta.T), model._gamma[None])
     else:
         density = g.concat(
@@ -103,8 +119,9 @@ def _quadratic(g: Graph, X: str, mean: np.ndarray, root: np.ndarray, log_det: fl
     return g.mul(g.add(g.sum(g.mul(u, u)), float(log_det)), -0.5)
 
 
-@converter("GaussianNB", "BernoulliNB", "MultinomialNB", "CategoricalNB", "NaiveBayes")
+@converter("GaussianNB", "BernoulliNB", "MultinomialNB", "CategoricalNB", "ComplementNB", "NaiveBayes")
 def _naive(g: Graph, model: Any, cells: Cells) -> Answer:
+    model = model._now()
     X = mixed(g, getattr(model, "_encoding", None), cells)
     total = None
     for part in model._parts:
@@ -134,6 +151,8 @@ def _part(g: Graph, part: Any, X: str) -> str:
         else:
             one = g.op("Greater", X, float(part.binarize))
         return _yes_or_no(g, one, gone, part.log_yes, part.log_no)
+    if isinstance(part, ComplementPart):  # its weights may be +∞, not −∞
+        return g.neg(g.log_product(X, -part.weights))
     if isinstance(part, BagPart):
         return g.log_product(X, part.weights)
     if isinstance(part, LevelsPart):
@@ -174,6 +193,7 @@ def _levels(g: Graph, part: LevelsPart, X: str) -> str:
 
 @converter("GenerativeClassifier")
 def _generative(g: Graph, model: Any, cells: Cells) -> Answer:
+    model = model._now()
     f, parameters, X = model._family, model.parameters_, cells.numbers()
     if f.name == "multivariate_gaussian":
         parts = []

@@ -155,10 +155,10 @@ def _part(part: Any, owner: Any) -> None:
     if part.columns is not None:
         _is(((part.columns >= 0) & (part.columns < _width(owner))).all(), "columns of a part")
     if isinstance(part, NormalPart):
-        arrays = (part.mean, part.variance, part.square, part.slope, part.constant)
+        arrays = (part.mean, part.variance)
         _is(all(np.shape(a) == (k, p) for a in arrays), "means and variances")
     elif isinstance(part, BernoulliPart):
-        _is(np.shape(part.odds) == (p, k) and np.shape(part.log_no) == (k, p), "probabilities")
+        _is(np.shape(part.log_yes) == (k, p) and np.shape(part.log_no) == (k, p), "probabilities")
     elif isinstance(part, BagPart):
         _is(np.shape(part.weights) == (p, k), "probabilities")
 

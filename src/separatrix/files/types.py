@@ -37,6 +37,7 @@ _OWN = {
     "models.bayes.laplace": "Posterior",
     "models.bayesian": "BayesianLogisticRegression",
     "models.calibration": "Sigmoid Isotonic",
+    "models.complement": "ComplementNB ComplementPart",
     "models.decision_tree": "DecisionTreeClassifier DecisionTreeRegressor",
     "models.discriminant": "GaussianDiscriminant LinearDiscriminantAnalysis QuadraticDiscriminantAnalysis",
     "models.extra_trees": "ExtraTreesClassifier ExtraTreesRegressor",

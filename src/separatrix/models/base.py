@@ -29,7 +29,7 @@ class Classifier(ClassifierMixin, Estimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of rows, by weight, that are predicted right; labels of any hashable type."""
-        codes = np.asarray(self._on_rows(X, self._tiled(self._winner)))
+        codes = np.asarray(self._winners(X))
         labels, given = read_labels(y, len(codes))
         known = {v: k for k, v in enumerate(self.classes_.tolist())}
         expected = np.array([known.get(v, -1) for v in labels.tolist()])[given]
@@ -38,6 +38,10 @@ class Classifier(ClassifierMixin, Estimator):
     def _winner(self, cells: Any) -> np.ndarray:
         """Index of the class a row is given."""
         raise NotImplementedError
+
+    def _winners(self, X: Any) -> Any:
+        """`_winner` of all rows: (n,)."""
+        return self._on_rows(X, self._tiled(self._winner))
 
     def _read_classes(
         self, y: Any, weight: FloatArray | None, n: int, *, reset: bool = True

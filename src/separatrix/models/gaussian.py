@@ -9,6 +9,8 @@
 A covariance is used through T with TᵀΣT = I, from its eigenvectors in columns of unit spread. An eigenvalue
 below tol² is no spread to divide by: it is left out where Σ is shared by all classes, raised to tol² where it is
 not, and the verdict names the columns that take part.
+Means, priors and, of QDA, ``rotations_`` and ``scalings_`` are the state, read anew by every prediction; T, which
+keeps more digits where columns differ in unit, serves a covariance that was not edited.
 Missing cells: a row counts by the marginal density of what is there; fitting is then EM over the cells, which
 has no closed form. Cost O(np²) for a fit and for QDA's prediction, O(npK) for LDA's.
 """
@@ -20,13 +22,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from separatrix.core.grouped import GroupMoments, GroupScatter, Members
 from separatrix.core.numerics import LOG_2PI, FloatArray
 from separatrix.data.door import is_positive
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows
-from separatrix.models.generative import Facts, Generative, InfiniteCell
+from separatrix.models.answers import InfiniteCell
+from separatrix.models.generative import Facts, Generative
+from separatrix.models.impossible import Findings
+from separatrix.models.state import publish, state
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,8 @@ class Whitened:
     thin: np.ndarray
     rank: int
     residual: float
+    half: FloatArray  # H with H Hᵀ = Σ on the directions that vary
+    out: FloatArray  # unit directions of columns, each divided by its spread, that were left out or raised
 
     @classmethod
     def of(
@@ -65,7 +73,9 @@ class Whitened:
         if shared:
             root, raised = root[:, ~below], raised[~below]
         log_det = float(np.sum(np.log(raised)) + 2 * np.sum(np.log(within)) + 2 * np.sum(np.log(scale)))
-        return cls(root, log_det, full, thin, int((~below).sum()), 0.0 if below.any() else residual)
+        residual = 0.0 if below.any() else residual
+        out = basis @ (vectors[:, below] / within[:, None])
+        return cls(root, log_det, full, thin, int((~below).sum()), residual, back, out)
 
 
 class Gaussian(Generative):
@@ -73,7 +83,23 @@ class Gaussian(Generative):
 
     tol: float
     shrinkage: Any
-    means_: FloatArray
+    covariance_estimator: Any = None
+    _estimated: list[FloatArray] | None = None  # Σ_k by the covariance_estimator
+    _prior_name = "priors_"
+    means_: Any
+    priors_: Any
+
+    @property
+    def class_prior_(self) -> Any:  # type: ignore[override]
+        """``priors_``, by the name other models have for it."""
+        return self.priors_
+
+    @class_prior_.setter
+    def class_prior_(self, prior: Any) -> None:
+        self.priors_ = prior
+
+    def _set_prior(self, prior: FloatArray) -> None:
+        self.priors_ = prior
 
     def _groups(self, classes: np.ndarray) -> np.ndarray:
         """The covariance each class uses: (K,) of 0 … G−1."""
@@ -174,10 +200,11 @@ class Gaussian(Generative):
         return super().merge(other)
 
     def _refuse_auto(self, what: str) -> None:
-        if self.shrinkage == "auto":
-            raise ValueError(
-                f'{what}: shrinkage="auto" (Ledoit–Wolf) needs all rows at once, labelled and complete; give a number'
-            )
+        given = 'shrinkage="auto" (Ledoit–Wolf)' if self.shrinkage == "auto" else ""
+        if self.covariance_estimator is not None:
+            given = f"covariance_estimator={type(self.covariance_estimator).__name__}()"
+        if given:
+            raise ValueError(f"{what}: {given} needs all rows at once, labelled and complete; give a number")
 
     def _start_of_em(self, rows: Rows, facts: Facts, classes: np.ndarray, reset: bool) -> bool:
         """Rows with missing cells: start from variances column by column, then EM."""
@@ -185,6 +212,7 @@ class Gaussian(Generative):
         if not complete or (rows.y < 0).any():
             self._refuse_auto("missing cells" if not complete else "rows without a label")
         self._fourth = self._fourth_moments(rows, facts) if self.shrinkage == "auto" else None
+        self._estimated = None if self.covariance_estimator is None else self._estimate(rows, facts)
         if complete:
             return False
         if not reset:
@@ -219,12 +247,31 @@ class Gaussian(Generative):
             spread = np.sqrt(np.einsum("kii->ki", s.scatter) / s.weight[:, None])
         return sweep(_fourth, rows, (s.mean, np.where(spread > 0, spread, 1.0)))[0]
 
+    def _estimate(self, rows: Rows, facts: Facts) -> list[FloatArray]:
+        """Σ_k of each class by a clone of ``covariance_estimator``; weights may differ between classes alone."""
+        if rows.lazy:
+            raise TypeError("covariance_estimator needs the rows in memory: use shrinkage for a lazy table")
+        found: list[FloatArray] = []
+        for k, name in enumerate(self._classes_at_hand.tolist()):
+            mine = rows.y == k
+            weight = None if rows.weight is None else rows.weight[mine]
+            if weight is not None and not (weight == weight[0]).all():
+                raise ValueError(
+                    f"covariance_estimator takes no weights, and rows of class {name!r} have different ones: repeat "
+                    "rows instead, or use shrinkage"
+                )
+            model = clone(self.covariance_estimator, safe=False)
+            model.fit(np.asarray(rows.source[mine], dtype=np.float64))
+            if not hasattr(model, "covariance_"):
+                raise ValueError(f"{type(model).__name__} does not have a covariance_ attribute")
+            found.append(np.asarray(model.covariance_, dtype=np.float64))
+        return found
+
     # ---- parameters ----
 
-    def _solve(self, facts: Facts, findings: list[str]) -> tuple[float, float]:
+    def _solve(self, facts: Facts, findings: Findings) -> tuple[float, float]:
         s: GroupScatter = facts.of_x
-        self.means_, self._group = np.array(s.mean), s.group
-        self.priors_ = self.class_prior_
+        means, self._group = np.array(s.mean), s.group
         self._estimates = self._covariances(facts, getattr(self, "_fourth", None))
         scale, basis = self._common(s, self._estimates, findings)
         shared = len(self._estimates) == 1
@@ -232,8 +279,8 @@ class Gaussian(Generative):
         self._directions = whitened[0].root.shape[1]
         self._whiten, self._log_det = [w.root for w in whitened], [w.log_det for w in whitened]
         self._sigma = [w.sigma for w in whitened]
-        self._say(whitened, s, findings)
-        self._set_forms()
+        self._say(whitened, s, scale, findings)
+        self._set_forms(means, whitened)
         loss = 0.0
         for g, white in enumerate(whitened):
             scatter = s.scatter.sum(axis=0) if shared else s.scatter[g]
@@ -243,7 +290,7 @@ class Gaussian(Generative):
         return max(w.residual for w in whitened), loss / facts.weight.sum()
 
     def _common(
-        self, s: GroupScatter, estimates: list[FloatArray], findings: list[str]
+        self, s: GroupScatter, estimates: list[FloatArray], findings: Findings
     ) -> tuple[FloatArray, FloatArray]:
         """Each column's total spread, and a basis of the directions in which the rows vary at all.
 
@@ -280,11 +327,11 @@ class Gaussian(Generative):
             )
         return scale, basis
 
-    def _say(self, whitened: list[Whitened], s: GroupScatter, findings: list[str]) -> None:
-        """What a reader should know of the covariances."""
+    def _say(self, whitened: list[Whitened], s: GroupScatter, scale: FloatArray, findings: Findings) -> None:
+        """What a reader should know of the covariances; by warning where it changes what the fit means."""
         singular = []
         for g, w in enumerate(whitened):
-            if w.thin.any():
+            if w.thin.any() and s.weight[s.group == g].sum() > 0:
                 names = ", ".join(repr(c) for c in self.classes_[s.group == g].tolist()[:3])
                 whose = f"class {names}" if len(whitened) > 1 else "the classes"
                 singular.append(f"{whose} (rank {w.rank} of {len(w.thin)}) in {self._columns(w.thin)}")
@@ -292,9 +339,17 @@ class Gaussian(Generative):
             more = f"; and {len(singular) - 2} more" if len(singular) > 2 else ""
             way_out = "; shrinkage would bound them" if self.shrinkage is None else ""
             done = "left out" if len(whitened) == 1 else "raised to it"
-            findings.append(
+            # directions that all classes share and no class differs in are columns that repeat others: no harm
+            apart = (s.mean[s.weight > 0] / scale) @ whitened[0].out
+            harmless = len(whitened) == 1 and not (np.ptp(apart, axis=0) > self.tol).any()
+            (findings.append if harmless else findings.grave)(
                 f"singular covariance of {'; of '.join(singular[:2])}{more}: eigenvalues below tol² were "
                 f"{done}{way_out}"
+            )
+        still = self._still(s, scale)
+        if still and not singular:
+            findings.grave(
+                f"rows of {still} do not vary at all: shrinkage or reg_param alone made the covariance"
             )
         few = self.classes_[(s.weight > 0) & (s.weight < s.mean.shape[1] + 1)].tolist()
         if len(whitened) > 1 and few:
@@ -303,28 +358,43 @@ class Gaussian(Generative):
         if self.shrinkage is not None:
             findings.append(f"shrinkage: {self.shrinkage}")
 
-    def _set_forms(self) -> None:
-        """What prediction uses, and the public names that hang on the estimates."""
-        self.xbar_ = self.class_prior_ @ np.where((self.class_count_ > 0)[:, None], self.means_, 0.0)
-        self._forget_rule()
-        if len(self._whiten) > 1 and len(set(self._group.tolist())) > 1:
-            return
-        T = self._whiten[0]
-        inner = (self.means_ - self.xbar_) @ T
-        self._beta = inner @ T.T
+    def _still(self, s: GroupScatter, scale: FloatArray) -> str:
+        """The classes whose raw scatter, before shrinkage, is nothing beside the spread of the table; "" if none."""
+        total = max(float(s.weight.sum()), 1e-300)
+        size = np.array([np.max(np.diag(S) / scale**2, initial=0.0) for S in s.scatter]) / total
+        flat = [g for g in range(len(size)) if size[g] <= 1e-28 and s.weight[s.group == g].sum() > 0]
+        names = [repr(c) for c in self.classes_[np.isin(s.group, flat) & (s.weight > 0)].tolist()]
+        if not names:
+            return ""
+        return "all classes" if len(names) == np.count_nonzero(s.weight) else f"class {', '.join(names[:5])}"
+
+    def _set_forms(self, means: FloatArray, whitened: list[Whitened]) -> None:
+        """Publish what hangs on the estimates."""
+        publish(self, "means_", means, self._single)
+        self.xbar_ = self._middle(means, np.asarray(self.class_prior_))
+
+    def _middle(self, means: FloatArray, prior: FloatArray) -> FloatArray:
+        """Σ π_k μ_k over the classes that have rows."""
+        return prior @ np.where((np.asarray(self.class_count_) > 0)[:, None], means, 0.0)
+
+    @property
+    def _is_linear(self) -> bool:
+        """Whether all classes share Σ."""
+        return len(self._whiten) == 1 or len(set(self._group.tolist())) == 1
+
+    def _now(self) -> Any:
+        now = super()._now()
+        now.__dict__["means_"] = state(self, "means_", (len(self.classes_), self.n_features_in_))
+        if self._is_linear:
+            now._set_linear()
+        return now
+
+    def _set_linear(self) -> None:
+        """(x − c)·β_k + γ_k from the public means, c amid the classes: far from the origin x·β would lose digits."""
+        self._centre = self._middle(self.means_, state(self, "priors_", (len(self.classes_),)))
+        inner = (self.means_ - self._centre) @ self._whiten[0]
+        self._beta = inner @ self._whiten[0].T
         self._gamma = -0.5 * np.sum(inner**2, axis=1)
-        beta = self.means_ @ T @ T.T
-        gamma = -0.5 * np.sum((self.means_ @ T) ** 2, axis=1) + self._log_prior
-        if len(beta) == 2:
-            beta = (self._beta[1:] - self._beta[:1]).copy()
-            gamma = (
-                self._gamma[1:]
-                - self._gamma[:1]
-                - beta @ self.xbar_
-                + self._log_prior[1:]
-                - self._log_prior[:1]
-            )
-        self._set_rule(beta, gamma)
 
     # ---- densities ----
 
@@ -339,8 +409,8 @@ class Gaussian(Generative):
         return out
 
     def _complete(self, cells: Any) -> FloatArray:
-        if hasattr(self, "rule_"):
-            out = np.dot(np.subtract(cells, self.xbar_, dtype=np.float64), self._beta.T)
+        if self._is_linear:
+            out = np.dot(np.subtract(cells, self._centre, dtype=np.float64), self._beta.T)
             out += self._gamma
             return out
         out = np.empty((len(cells), len(self.means_)))
@@ -352,8 +422,8 @@ class Gaussian(Generative):
     def _log_base(self, cells: Any) -> FloatArray:
         seen = np.count_nonzero(~np.isnan(cells[:, ~self._flat]), axis=1)
         base = -0.5 * LOG_2PI * np.minimum(seen, self._directions)
-        if hasattr(self, "rule_"):
-            u = np.dot(np.subtract(cells, self.xbar_, dtype=np.float64), self._whiten[0])
+        if self._is_linear:
+            u = np.dot(np.subtract(cells, self._centre, dtype=np.float64), self._whiten[0])
             shared = -0.5 * (np.einsum("ij,ij->i", u, u) + self._log_det[0])
             base += np.where(np.isnan(shared), 0.0, shared)
         return base

@@ -1,14 +1,14 @@
 """What every generative classifier shares:  P(k | x) ∝ π_k p(x | k), from one pass over the data.
 
     fit: facts of the rows by class (core/grouped.py) → parameters in closed form       [6867] 3.1, 3.3
-    log p(x, k) = log π_k + log p(x | k)         the class of the largest is the prediction
-    log p(x)    = log Σ_k p(x, k)                score_samples
-    cost C_kl of saying l when k is true         argmin_l Σ_k P(k | x) C_kl
+    predict: log p(x, k) = log π_k + log p(x | k), from the public numbers              models/answers.py
 
 Because parameters are a function of merged facts alone, `partial_fit`, `merge`, weights, a class that comes
 later and rows without a label (EM: soft memberships instead of hard ones) are the same few lines for all models.
 A subclass says how facts are taken from a tile (`_facts`), how parameters follow (`_solve`), the log density of
 rows (`_log_density`) and how to draw from it (`_draw`).
+
+`partial_fit` and `merge` learn from those facts: what was edited by hand since the last fit is computed anew.
 
 Cost: one sweep for a fit, one a step of EM. Memory: the facts of a few blocks.
 """
@@ -16,13 +16,13 @@ Cost: one sweep for a fit, one a step of EM. Memory: the facts of a few blocks.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.caller import warn
 from separatrix.core.grouped import Members
@@ -42,8 +42,10 @@ from separatrix.data.door import (
 )
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows
-from separatrix.models.base import Classifier, minimum_cost
-from separatrix.models.rule import LiveRule
+from separatrix.models.answers import Answers, InfiniteCell
+from separatrix.models.impossible import Findings, Watch, warn_no_spread
+from separatrix.models.running import check_class_weight, class_factors
+from separatrix.models.state import Report, publish, report
 from separatrix.verdict.gaps import ROUNDING
 from separatrix.verdict.verdict import ConvergenceWarning, Verdict
 
@@ -91,18 +93,20 @@ class _Task:
     k: int
 
 
-class Generative(LiveRule, Classifier):
+class Generative(Answers):
     """A classifier by way of Pr(X, Y); see the module. Subclasses set ``classes_`` through `fit`."""
 
     em_tol: float
     em_max_iter: int
-    _has_scores = True  # scikit-learn's models of counts have no decision_function
+    class_weight: Any = None
+    _one_class = False  # whether a single class is something to learn
+    _em = True  # whether rows without a label mean something
     _squares = True  # whether squares of cells enter the facts
     _base_counts = True  # whether the verdict's objective has the factors that no parameter enters
     _sparse = False  # whether sparse rows mean something here
     _tolerance = 1e-8  # the verdict's tol: a formula is right to rounding
     classes_: np.ndarray
-    class_prior_: FloatArray
+    class_count_ = Report("edit the prior, or learn from more rows by partial_fit and merge")
     verdict_: Verdict
 
     # ---- learning ----
@@ -121,8 +125,10 @@ class Generative(LiveRule, Classifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to what has been learnt: the same parameters as one `fit` to all of them, to rounding.
 
-        A class not met before is simply added; ``classes`` may announce some, and is not needed.
+        A class not met before is simply added; ``classes`` may announce some, and is not needed. What is learnt
+        is the facts of the rows: numbers edited by hand since are computed anew.
         """
+        self._refuse_balanced("partial_fit")
         if hasattr(self, "log_likelihoods_"):
             raise ValueError(
                 "this model was fitted by EM, which needs all rows at once: call fit with all of them"
@@ -142,6 +148,7 @@ class Generative(LiveRule, Classifier):
         """A new model: the one fitted to this model's rows and the other's together, without seeing them again."""
         check_is_fitted(self)
         check_is_fitted(other)
+        self._refuse_balanced("merge")
         if type(other) is not type(self):
             raise TypeError(f"cannot merge {type(self).__name__} with {type(other).__name__}")
         mine, theirs = self.get_params(), other.get_params()
@@ -156,9 +163,22 @@ class Generative(LiveRule, Classifier):
                 raise ValueError("a model fitted by EM cannot be merged: EM needs all rows at once")
         joined = type(self)(**mine)
         joined.__dict__.update(self.__dict__)
+        joined._single = self._single and other._single
         theirs_facts = joined._join(other)
         joined._settle(theirs_facts, other.classes_, [], time.perf_counter(), 0.0)
+        joined._warn_of_fit()
         return joined
+
+    def _refuse_balanced(self, what: str) -> None:
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            raise ValueError(
+                f'{what}: class_weight="balanced" needs all rows at once, to know the shares of the classes; give a '
+                "dictionary of weights"
+            )
+
+    def _warn_of_fit(self) -> None:
+        """Say as a warning what changes the meaning of the fit; the verdict has it too."""
+        warn_no_spread(self, self.__dict__.pop("_grave", []))
 
     def _join(self, other: Self) -> Facts:
         """The other model's facts, columns meaning what they mean here; the default: they are the same numbers."""
@@ -172,6 +192,8 @@ class Generative(LiveRule, Classifier):
         began = time.perf_counter()
         self._whole = whole
         table = self._read(X, reset=reset)
+        if reset:
+            self._single = bool(self._keeps) and getattr(table, "dtype", None) == np.float32
         rows = rows_of(self, table, missing=True)
         known = None if reset else self.classes_
         if classes is not None:
@@ -186,6 +208,11 @@ class Generative(LiveRule, Classifier):
             raise ValueError(
                 "partial_fit takes labelled rows: EM, for rows without a label, needs all of them at once (fit)"
             )
+        if unlabelled.any() and not self._em:
+            raise ValueError(
+                f"row {int(np.flatnonzero(unlabelled)[0])} has no label, and {type(self).__name__} is no density, "
+                "which EM would need: drop such rows, or use MultinomialNB"
+            )
         found, codes, _ = drop_absent_classes(found, codes, weight)
         if known is not None and len(found) and _words(found) != _words(np.asarray(known)):
             raise ValueError(
@@ -196,8 +223,9 @@ class Generative(LiveRule, Classifier):
             everything = _union(found, known)
             codes = np.append(_places(found, everything), -1)[codes]
             found = everything
-        elif whole:
+        elif whole and (not self._one_class or unlabelled.any() or found.tolist() in ([], [-1])):
             refuse_one_class(found)
+        weight = self._class_weighted(weight, codes, found, whole)
         rows = rows.with_targets(codes, weight)
         if rows.sparse:  # classes, not rows, go side by side: their counts are as long as the vocabulary
             rows = replace(rows, edges=(0, rows.n))
@@ -211,11 +239,31 @@ class Generative(LiveRule, Classifier):
         notes: list[str] = []
         if self._start_of_em(rows, facts, found, reset):
             self._expect(rows, notes, began)
-            return self
-        self._settle(facts, found, notes, began, 1.0)
-        if unlabelled.any():
-            self._expect(rows, notes, began)
+        else:
+            self._settle(facts, found, notes, began, 1.0)
+            if unlabelled.any():
+                self._expect(rows, notes, began)
+        if whole:  # of chunks more may come: there the verdict alone says it
+            self._warn_of_fit()
+        self.__dict__.pop("_grave", None)
         return self
+
+    def _class_weighted(
+        self, weight: FloatArray | None, codes: np.ndarray, classes: np.ndarray, whole: bool
+    ) -> FloatArray | None:
+        """Each row's weight times its class's; a row without a label keeps its own."""
+        if self.class_weight is None:
+            return weight
+        labelled = codes >= 0
+        mine = codes[labelled]
+        totals = np.bincount(mine, None if weight is None else weight[labelled], minlength=len(classes))
+        given, known = self.class_weight, classes.tolist()
+        if isinstance(given, Mapping) and not whole:  # a class may come later
+            given = {c: w for c, w in given.items() if c in known}
+        factor = class_factors(given, classes, totals.astype(np.float64))
+        out = np.ones(len(codes)) if weight is None else np.array(weight, dtype=np.float64)
+        out[labelled] *= factor[mine]
+        return out
 
     def _start_of_em(self, rows: Rows, facts: Facts, classes: np.ndarray, reset: bool) -> bool:
         """Whether cells are missing that only EM can account for; if so the model is brought to its start."""
@@ -236,21 +284,29 @@ class Generative(LiveRule, Classifier):
         self._solve_all(facts, notes, began, sweeps)
 
     def _solve_all(self, facts: Facts, notes: list[str], began: float, sweeps: float) -> None:
-        self.class_count_ = facts.weight.copy()
-        self.class_prior_ = self._priors(facts.weight)
-        with np.errstate(divide="ignore"):
-            self._log_prior = np.log(self.class_prior_)
-        found: list[str] = []
+        prior = self._priors(facts.weight)
+        report(self, class_count_=self._kept(facts.weight.copy()))
+        self._set_prior(prior)
+        found = Findings()
         residual, objective = self._solve(facts, found)
         empty = [repr(c) for c in self.classes_[facts.weight == 0].tolist()]
         if empty:
             found.append(f"no row yet of class {', '.join(empty)}: never predicted")
-        mean_loss = objective - _cross_entropy(facts.weight, self.class_prior_)
+        mean_loss = self._objective(objective, facts.weight, prior)
         self.verdict_ = Verdict(
             type(self).__name__, "closed form", mean_loss, max(residual, ROUNDING * abs(mean_loss)),
             self._tolerance, True, sweeps, time.perf_counter() - began, "formula",
             (f"moment residual {residual:.1e}", *found, *notes),
         )  # fmt: skip
+        self._grave = found.warnings
+
+    def _objective(self, objective: float, weight: FloatArray, prior: FloatArray) -> float:
+        """The mean of −log p(x, y) from that of −log p(x | y)."""
+        return objective - _cross_entropy(weight, prior)
+
+    def _set_prior(self, prior: FloatArray) -> None:
+        """Publish π where the model keeps it."""
+        publish(self, "class_prior_", prior, self._single)
 
     def _priors(self, weight: FloatArray) -> FloatArray:
         """π_k: given, uniform, or the shares of the data."""
@@ -291,8 +347,9 @@ class Generative(LiveRule, Classifier):
         codes = np.append(_places(classes, self.classes_), -1)[codes]
         seen = np.where(codes < 0, logsumexp(joint), joint[np.arange(len(joint)), codes])
         if self._base_counts:
-            seen += np.asarray(self._on_rows(X, self._tiled(self._log_base)))
-        return -float(np.average(seen, weights=read_weights(sample_weight, len(seen))))
+            seen += np.asarray(self._on_rows(X, self._tiled(self._now()._log_base)))
+        weight = self._class_weighted(read_weights(sample_weight, len(seen)), codes, self.classes_, False)
+        return -float(np.average(seen, weights=weight))
 
     # ---- EM ----
 
@@ -304,7 +361,7 @@ class Generative(LiveRule, Classifier):
         stopped, fell = f"em_max_iter = {self.em_max_iter}", 0.0
         total = rows.total_weight
         for _ in range(self.em_max_iter):
-            expected: _Expected = sweep(_expectation, rows, _Task(self, len(self.classes_)))[0]
+            expected: _Expected = sweep(_expectation, rows, _Task(self._now(), len(self.classes_)))[0]
             value = (expected.log_likelihood + self._log_prior_density()) / total
             if path:
                 rise = value - path[-1]
@@ -341,100 +398,6 @@ class Generative(LiveRule, Classifier):
         """log of the prior density of the parameters, up to a constant: what smoothing adds to the likelihood."""
         return 0.0
 
-    # ---- predicting ----
-
-    def predict_joint_log_proba(self, X: Any) -> FloatArray:
-        """log p(x, k) of each row and class: (n, K); factors common to all classes may be left out."""
-        return self._on_rows(X, self._tiled(self._joint))
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """P(k | x): (n, K)."""
-        return self._on_rows(X, self._tiled(lambda cells: softmax(self._joint(cells))))
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """log P(k | x), from the log densities, so that a small probability keeps its digits."""
-
-        def log_posterior(cells: Any) -> FloatArray:
-            joint = self._joint(cells)
-            return joint - logsumexp(joint)[:, None]
-
-        return self._on_rows(X, self._tiled(log_posterior))
-
-    def predict(self, X: Any, cost: Any = None) -> np.ndarray:
-        """The most probable class, or with ``cost`` (K, K) the one of least expected cost Σ_k P(k|x) C_kl."""
-        check_is_fitted(self)
-        if cost is not None:
-            return minimum_cost(self, X, cost)
-        return self._on_rows(X, self._tiled(lambda cells: np.asarray(self.classes_[self._winner(cells)])))
-
-    @available_if(lambda self: self._has_scores)
-    def decision_function(self, X: Any) -> FloatArray:
-        """log p(x, 1) − log p(x, 0) for two classes: (n,); log p(x, k) for more: (n, K)."""
-
-        def score(cells: Any) -> FloatArray:
-            joint = self._joint(cells)
-            return joint[:, 1] - joint[:, 0] if len(self.classes_) == 2 else joint
-
-        return self._on_rows(X, self._tiled(score))
-
-    def class_log_density(self, X: Any) -> FloatArray:
-        """log p(x | k) of each row under each class: (n, K)."""
-        return self._on_rows(
-            X, self._tiled(lambda cells: self._density(cells) + self._log_base(cells)[:, None])
-        )
-
-    def score_samples(self, X: Any) -> FloatArray:
-        """log p(x), the density of each row whatever its class: (n,)."""
-        return self._on_rows(
-            X, self._tiled(lambda cells: logsumexp(self._joint(cells)) + self._log_base(cells))
-        )
-
-    def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """Run backwards: n rows drawn from p(x, y), or from p(x | y) of a given class; (X (n, p), labels (n,))."""
-        check_is_fitted(self)
-        if not (is_count(n) and n >= 1):
-            raise ValueError(f"n must be a whole number of at least 1, got {n!r}")
-        rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-        labels = self.classes_.tolist()
-        if y is None:
-            codes = rng.choice(len(labels), size=n, p=self.class_prior_)
-        elif y in labels:
-            codes = np.full(n, labels.index(y))
-        else:
-            raise ValueError(f"y={y!r} is not a class: the classes are {labels}")
-        X: Any = None
-        for k in np.unique(codes).tolist():
-            drawn = self._draw(k, int(np.count_nonzero(codes == k)), rng)
-            X = np.empty((n, drawn.shape[1]), dtype=drawn.dtype) if X is None else X
-            X[codes == k] = drawn
-        return X, self.classes_[codes]
-
-    def _on_rows(self, X: Any, function: Any) -> Any:
-        try:
-            return super()._on_rows(X, function)
-        except InfiniteCell:  # found in a tile: now name its row
-            refuse_infinite(self, self._read_for_prediction(X))
-            raise
-
-    def _density(self, cells: Any) -> FloatArray:
-        """`_log_density`, an infinite cell refused."""
-        with np.errstate(all="ignore"):
-            density = self._log_density(cells)
-            if not np.isfinite(density.sum()) and not _finite_or_missing(cells):
-                raise InfiniteCell("X holds an infinite cell")
-        return density
-
-    def _joint(self, cells: Any) -> FloatArray:
-        joint = self._density(cells)
-        joint += self._log_prior
-        unseen = self.class_count_ == 0
-        if unseen.any():
-            joint[:, unseen] = -np.inf
-        return joint
-
-    def _winner(self, cells: Any) -> np.ndarray:
-        return self._joint(cells).argmax(axis=1)
-
     # ---- what a subclass may replace ----
 
     def _check_parameters(self) -> None:
@@ -443,6 +406,7 @@ class Generative(LiveRule, Classifier):
             raise ValueError(f"em_tol must be a positive number, got {self.em_tol!r}")
         if not (is_count(self.em_max_iter) and self.em_max_iter >= 1):
             raise ValueError(f"em_max_iter must be a whole number of at least 1, got {self.em_max_iter!r}")
+        check_class_weight(self.class_weight)
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         """The table of a fit; missing cells are legal."""
@@ -522,24 +486,6 @@ class Generative(LiveRule, Classifier):
         """Set the parameters; returns the moment residual and the mean of −log p(x | y) over the rows."""
         raise NotImplementedError
 
-    def _log_density(self, cells: Any) -> FloatArray:
-        """log p(x | k): (n, K), a fresh array; factors without k may go to `_log_base`."""
-        raise NotImplementedError
-
-    def _log_base(self, cells: Any) -> FloatArray:
-        return np.zeros(cells.shape[0])
-
-    def _draw(self, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
-        raise NotImplementedError
-
-    def _set_rule(self, beta: FloatArray, gamma: FloatArray) -> None:
-        """Publish a linear form β_k·x + γ_k; one row for two classes, the difference."""
-        self.coef_, self.intercept_ = beta, gamma
-
-    def _forget_rule(self) -> None:
-        for name in ("coef_", "intercept_"):
-            self.__dict__.pop(name, None)
-
     def _columns(self, which: np.ndarray) -> str:
         """Columns in words: the first few by name."""
         names = [column_name(self, int(j)) for j in np.flatnonzero(which)]
@@ -551,15 +497,6 @@ class Generative(LiveRule, Classifier):
         tags.input_tags.sparse = self._sparse
         tags.input_tags.allow_nan = True
         return tags
-
-
-class InfiniteCell(ValueError):
-    """A tile holds an infinite cell: whoever knows the rows will name it."""
-
-
-def _finite_or_missing(cells: Any) -> bool:
-    data = cells if isinstance(cells, np.ndarray) else cells.data
-    return data.dtype.kind != "f" or not np.isinf(data).any()
 
 
 def _measure(block: Block, task: _Task, _memo: Any) -> tuple[Facts, None]:
@@ -574,11 +511,12 @@ def _expectation(block: Block, task: _Task, _memo: Any) -> tuple[_Expected, None
         weight = None if block.weight is None else block.weight[part]
         joint = task.model._joint(cells)
         free = codes < 0
+
         seen = np.empty(len(codes))
         seen[free] = logsumexp(joint[free])
         seen[~free] = joint[~free, codes[~free]]
         soft = (codes[:, None] == np.arange(task.k)).astype(np.float64)
-        soft[free] = softmax(joint[free])
+        soft[free] = softmax(Watch(task.model._log_prior).settled(joint[free]))
         seen += task.model._log_base(cells)
         members = Members(task.k, weight=weight, soft=soft)
         likelihood = float(seen.sum() if weight is None else seen @ weight)

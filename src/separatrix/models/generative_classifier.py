@@ -16,14 +16,18 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.families import family
 from separatrix.core.grouped import GroupScatter, Members
 from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import refuse_infinite, refuse_not_finite
+from separatrix.models.answers import differences
 from separatrix.models.generative import Facts, Generative
-from separatrix.models.parts import family_facts, total_loss
+from separatrix.models.impossible import Findings
+from separatrix.models.parts import family_facts, summed_density, total_loss
+from separatrix.models.state import Derived
 
 
 @dataclass(eq=False, repr=False)
@@ -37,10 +41,11 @@ class GenerativeClassifier(Generative):
     shared_scale : one scale for all classes (variance, covariance, Gamma's shape): then a(x) is linear in x
     priors : (K,), default the classes' shares
     em_tol, em_max_iter : for rows without a label
+    class_weight : None, "balanced" or {class: weight}, times the weights of the rows
 
-    Attributes: parameters_ (arrays over classes), coef_ (K, d) or (1, d) and intercept_ of the linear form in
-    ``features(X)``, the parts of T(x) whose η differs between classes; rule_ where that is x itself; classes_,
-    class_prior_, verdict_.
+    Attributes: parameters_ (arrays over classes) and class_prior_, the state: edits of them predict; coef_ (K, d) or
+    (1, d) and intercept_ of the linear form in ``features(X)``, the parts of T(x) whose η differs between classes,
+    and rule_ where that is x itself, follow from it; classes_, verdict_.
 
     Examples
     --------
@@ -61,6 +66,10 @@ class GenerativeClassifier(Generative):
     priors: Any = None
     em_tol: float = 1e-6
     em_max_iter: int = 500
+    class_weight: Any = None
+
+    coef_ = Derived("edit parameters_ or class_prior_")
+    intercept_ = Derived("edit parameters_ or class_prior_")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -109,7 +118,7 @@ class GenerativeClassifier(Generative):
         shared = np.zeros(k, dtype=np.intp) if self.shared_scale else np.arange(k)
         return Facts(weight, facts.of_x.spread(index, k, shared))
 
-    def _solve(self, facts: Facts, findings: list[str]) -> tuple[float, float]:
+    def _solve(self, facts: Facts, findings: Findings) -> tuple[float, float]:
         f, s = self._family, facts.of_x
         if self._full:
             p = s.mean.shape[1]
@@ -119,7 +128,7 @@ class GenerativeClassifier(Generative):
             thin = np.array([np.linalg.eigvalsh(g / np.outer(scale, scale))[0] < 1e-8 for g in sigma])
             if thin.any():
                 sigma[thin] += 1e-8 * np.diag(scale**2)
-                findings.append(
+                findings.grave(
                     "singular covariance: 1e-8 of each column's variance added; try GaussianDiscriminant"
                 )
             self.parameters_ = {
@@ -152,10 +161,9 @@ class GenerativeClassifier(Generative):
             )
         if self.shared_scale:
             findings.append("one scale for all classes: the separator is linear in x")
-        self._set_linear()
         return residual, loss / facts.weight.sum()
 
-    def _look(self, weight: Any, means: Any, facts: Facts, findings: list[str]) -> None:
+    def _look(self, weight: Any, means: Any, facts: Facts, findings: Findings) -> None:
         """Refuse a column without a value in some class; say where a parameter lies on the edge of its range."""
         f, present = self._family, (facts.weight > 0)[:, None]
         if not f.multivariate and ((weight == 0) & present).any():
@@ -170,7 +178,7 @@ class GenerativeClassifier(Generative):
                 typical = np.max(np.where(present, variance, 0.0), axis=0)
                 floor = 1e-9 * np.where(typical > 0, typical, 1.0)
                 self.parameters_["variance"] = np.where(none, floor, variance)
-                findings.append(
+                findings.grave(
                     f"variance 0 in a class in {self._columns(np.any(none, axis=0))}: 1e-9 of another class's used"
                 )
         if f.discrete:
@@ -181,32 +189,39 @@ class GenerativeClassifier(Generative):
                     f"{count} of {edge.size} class–column pairs were never seen: probability 0 there, unsmoothed"
                 )
 
-    def _set_linear(self) -> None:
-        """η of the parts of T(x) that differ between classes; the rest cancels in a(x)."""
-        eta = self._family.natural(self.parameters_)
+    def _parts_that_differ(self) -> tuple[list[FloatArray], list[int], Any]:
+        """η of every part of T(x), (K, d) each; which of them differ between classes; A(η)."""
+        with np.errstate(all="ignore"):  # a class without rows has no parameters
+            eta = self._family.natural(self.parameters_)
+            partition = self._family.log_partition(eta)
         k = len(self.classes_)
-        live = self.class_count_ > 0
+        live = np.asarray(self.class_count_) > 0
         flat = [np.broadcast_to(part, (k, *np.shape(part)[1:])).reshape(k, -1) for part in eta]
         reference = int(np.flatnonzero(live)[0])
-        self._kept = [
+        kept = [
             i
             for i, part in enumerate(flat)
             if not np.allclose(part[live], part[reference], rtol=1e-10, atol=0)
         ]
-        beta = np.hstack([flat[i] for i in self._kept]) if self._kept else np.zeros((k, 0))
-        partition = self._family.log_partition(eta)
-        gamma = -np.reshape(partition, (k, -1)).sum(axis=1) + self._log_prior
-        if k == 2:
-            with np.errstate(invalid="ignore"):  # a class without rows has no parameters
-                beta, gamma = beta[1:] - beta[:1], gamma[1:] - gamma[:1]
-        self._set_rule(beta, gamma)
+        return flat, kept, partition
 
-    @property
-    def rule_(self) -> LinearRule:
-        """The rule of ``coef_`` and ``intercept_``, where T(x) is x itself; else the score has no geometry of x."""
-        if "coef_" not in self.__dict__ or self._kept != [self._x_part()]:
-            raise AttributeError("the score is linear in features(X), not in X: there is no rule_ of X")
-        return super().rule_
+    def _coef_(self) -> FloatArray:
+        return self._public_form()[0]
+
+    def _intercept_(self) -> FloatArray:
+        return self._public_form()[1]
+
+    def _rule_(self) -> LinearRule | None:
+        """Only where T(x) is x itself: linear in another T(x) has no geometry of x."""
+        return super()._rule_() if self._parts_that_differ()[1] == [self._x_part()] else None
+
+    def _public_form(self) -> tuple[FloatArray, FloatArray]:
+        """η of the parts of T(x) that differ between classes; the rest cancels in a(x)."""
+        flat, kept, partition = self._parts_that_differ()
+        k = len(self.classes_)
+        beta = np.hstack([flat[i] for i in kept]) if kept else np.zeros((k, 0))
+        gamma = -np.reshape(partition, (k, -1)).sum(axis=1) + self._now()._log_prior
+        return differences(beta, gamma)
 
     def _x_part(self) -> int:
         """Which part of T(x) is x itself; −1 when none is."""
@@ -220,9 +235,12 @@ class GenerativeClassifier(Generative):
     def features(self, X: Any) -> FloatArray:
         """The parts of T(x) that tell classes apart: (n, d); a(x) = coef_·features + intercept_."""
 
+        check_is_fitted(self)
+        differ = self._parts_that_differ()[1]
+
         def kept(cells: np.ndarray) -> FloatArray:
             parts = self._family.statistics(cells)
-            wanted = [np.reshape(parts[i], (len(cells), -1)) for i in self._kept]
+            wanted = [np.reshape(parts[i], (len(cells), -1)) for i in differ]
             return np.hstack(wanted) if wanted else np.zeros((len(cells), 0))
 
         return self._on_rows(X, kept)
@@ -230,7 +248,7 @@ class GenerativeClassifier(Generative):
     def _log_density(self, cells: np.ndarray) -> FloatArray:
         if self._family.multivariate:
             return self._family.log_density(cells[:, None, :], self.parameters_)
-        return np.nansum(self._family.log_density(cells[:, None, :], self.parameters_), axis=2)
+        return summed_density(self._family, cells, self.parameters_)
 
     def _draw(self, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
         one = {name: value[k] for name, value in self.parameters_.items()}

@@ -39,7 +39,9 @@ from separatrix.data.door import (
 )
 from separatrix.data.moments import class_power_sums
 from separatrix.data.rows import Block
+from separatrix.models.answers import differences
 from separatrix.models.generative import Facts, Generative, Parts
+from separatrix.models.impossible import Findings
 from separatrix.models.parts import (
     BagPart,
     BernoulliPart,
@@ -49,6 +51,7 @@ from separatrix.models.parts import (
     Part,
     Smoothing,
 )
+from separatrix.models.state import Derived, Report, publish, report, state
 
 # variance over mean beyond which whole numbers (years, prices, codes) are no counts of events
 OVERDISPERSED = 3.0
@@ -56,14 +59,15 @@ TIES = ("none", "class", "feature", "both")
 
 
 class Naive(Generative):
-    """What the models here share: facts, densities and draws part by part."""
+    """What the models here share: facts, densities and draws part by part; one class is something to learn."""
 
-    _parts: list[Part]
+    _one_class = True
+    _parts: list[Any]
 
     def _facts(self, cells: Any, members: Members) -> Parts:
         return Parts(tuple(part.facts(part.of(cells), members) for part in self._parts))
 
-    def _solve(self, facts: Facts, findings: list[str]) -> tuple[float, float]:
+    def _solve(self, facts: Facts, findings: Findings) -> tuple[float, float]:
         self._parts = [copy(part) for part in self._parts]  # a merged model leaves its parents alone
         solved = [
             p.solve(s, facts.weight, findings, self)
@@ -75,6 +79,15 @@ class Naive(Generative):
 
     def _publish(self) -> None:
         """Set the public names of what was fitted."""
+
+    def _live_parts(self) -> list[Any]:
+        """The parts at the public numbers as they stand."""
+        raise NotImplementedError
+
+    def _now(self) -> Any:
+        now = super()._now()
+        now._parts = self._live_parts()
+        return now
 
     def _log_density(self, cells: Any) -> FloatArray:
         out = np.zeros((cells.shape[0], len(self.classes_)))
@@ -88,11 +101,19 @@ class Naive(Generative):
     def _log_prior_density(self) -> float:
         return sum(part.log_prior for part in self._parts)
 
-    def _set_linear(self, beta: FloatArray, gamma: FloatArray) -> None:
-        """β_k·x + γ_k, the log of p(x, k) up to what all classes share; for two classes the difference."""
-        if len(beta) == 2:
-            beta, gamma = beta[1:] - beta[:1], gamma[1:] - gamma[:1]
-        self._set_rule(beta, gamma)
+    def _linear(self) -> tuple[FloatArray, FloatArray] | None:
+        """β_k·x + γ_k, the log of p(x, k) up to what all classes share: (K, p), (K,); None where it is not so."""
+        return None
+
+    def _coef_(self) -> FloatArray | None:
+        return self._public_form(0)
+
+    def _intercept_(self) -> FloatArray | None:
+        return self._public_form(1)
+
+    def _public_form(self, which: int) -> FloatArray | None:
+        form = self._linear() if len(self.classes_) > 1 else None
+        return None if form is None else self._kept(differences(*form)[which])
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -105,14 +126,18 @@ class GaussianNB(Naive):
     Parameters
     ----------
     priors : (K,), default the classes' shares
-    var_smoothing : this share of a column's own variance is added to its variances (so that a change of unit
-        changes nothing; scikit-learn adds a share of the largest column's)
+    var_smoothing : this share of the largest column's variance is added to all variances, as scikit-learn does (of
+        all rows met, by weight; scikit-learn goes by the last chunk's, unweighted)
     tie : see above
+    var_smoothing_per_column : True adds the share of each column's own variance instead, so that a change of unit
+        changes nothing
+    class_weight : None, "balanced" or {class: weight}, times the weights of the rows
     em_tol, em_max_iter : for rows without a label (−1, or None/NaN): EM stops when the mean log likelihood
         rises by less than em_tol
 
-    Attributes: theta_ (K, p) means, var_ (K, p) variances, class_prior_, class_count_, epsilon_ (p,), classes_,
-    verdict_. Cost: one pass.
+    Attributes: theta_ (K, p) means, var_ (K, p) variances, class_prior_: the state, edits of it predict;
+    class_count_, epsilon_ (what was added to the variances: a number, or (p,) per column), coef_, intercept_ and
+    rule_ where linear, classes_, verdict_. A class without variance is warned of. Cost: one pass.
 
     Examples
     --------
@@ -128,14 +153,25 @@ class GaussianNB(Naive):
     tie: str = "none"
     em_tol: float = 1e-6
     em_max_iter: int = 500
+    var_smoothing_per_column: bool = False
+    class_weight: Any = None
+
+    _keeps = "answers"
+    epsilon_ = Report("edit var_")
+    coef_ = Derived("edit theta_, var_ or class_prior_")
+    intercept_ = Derived("edit theta_, var_ or class_prior_")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        if not isinstance(self.var_smoothing_per_column, (bool, np.bool_)):
+            raise ValueError(
+                f"var_smoothing_per_column must be True or False, got {self.var_smoothing_per_column!r}"
+            )
         if self.tie not in TIES:
             raise ValueError(f"tie must be one of {', '.join(map(repr, TIES))}, got {self.tie!r}")
         if not (is_positive(self.var_smoothing, finite=True) or self.var_smoothing == 0):
             raise ValueError(f"var_smoothing must be a number, 0 or more, got {self.var_smoothing!r}")
-        self._parts = [NormalPart(tie=self.tie, smooth=self.var_smoothing)]
+        self._parts = [NormalPart(self.tie, self.var_smoothing, bool(self.var_smoothing_per_column))]
 
     def _block_facts(self, block: Block, k: int) -> Facts:
         """Plain sums over the block where they keep their digits; else centred, tile by tile."""
@@ -146,11 +182,23 @@ class GaussianNB(Naive):
     def _publish(self) -> None:
         part = self._parts[0]
         assert isinstance(part, NormalPart)
-        self.theta_, self.var_, self.epsilon_ = part.mean, part.variance, part.epsilon
-        self._forget_rule()
-        if self.tie in ("class", "both"):
+        publish(self, "theta_", part.mean, self._single)
+        publish(self, "var_", part.variance, self._single)
+        epsilon = part.epsilon if self.var_smoothing_per_column else part.epsilon[0]
+        report(self, epsilon_=np.float32(epsilon) if self._single else epsilon)
+
+    def _live_parts(self) -> list[Any]:
+        shape = (len(self.classes_), self.n_features_in_)
+        return [self._parts[0].at(state(self, "theta_", shape), state(self, "var_", shape))]
+
+    def _linear(self) -> tuple[FloatArray, FloatArray] | None:
+        now = self._now()
+        part = now._parts[0]
+        if self.tie not in ("class", "both") or not (part.variance == part.variance[:1]).all():
+            return None
+        with np.errstate(all="ignore"):
             beta = np.where(part.silent, 0.0, part.mean / part.variance)
-            self._set_linear(beta, -0.5 * np.sum(part.mean * beta, axis=1) + self._log_prior)
+        return beta, -0.5 * np.sum(part.mean * beta, axis=1) + now._log_prior
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -164,9 +212,28 @@ class Counted(Naive):
     smoothing: Any = None
     em_tol: float = 1e-6
     em_max_iter: int = 500
+    class_weight: Any = None
 
     _has_scores = False
     _kind = "dirichlet"
+    coef_ = Derived("edit feature_log_prob_ or class_log_prior_")
+    intercept_ = Derived("edit feature_log_prob_ or class_log_prior_")
+    feature_count_ = Report("edit feature_log_prob_, or learn from more rows by partial_fit and merge")
+
+    @property
+    def class_prior_(self) -> FloatArray:
+        """π, read-only: exp(class_log_prior_), which is the state. Assigning to it sets that."""
+        prior = np.exp(np.asarray(self.class_log_prior_))
+        prior.flags.writeable = False
+        return prior
+
+    @class_prior_.setter
+    def class_prior_(self, prior: Any) -> None:
+        self._set_prior(np.asarray(prior, dtype=np.float64))
+
+    def _set_prior(self, prior: FloatArray) -> None:
+        with np.errstate(all="ignore"):
+            self.class_log_prior_ = np.log(prior)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -183,8 +250,15 @@ class Counted(Naive):
             self._refuse_cells(cells, 0)
         return cells
 
-    def _publish(self) -> None:
-        self.class_log_prior_ = self._log_prior
+    def _now(self) -> Any:
+        now = super()._now()
+        log_prior = state(self, "class_log_prior_", (len(self.classes_),))
+        now._log_prior = np.where(np.asarray(self.class_count_) == 0, -np.inf, log_prior)
+        return now
+
+    def _public_shares(self) -> FloatArray:
+        """``feature_log_prob_`` (K, p) as it stands."""
+        return state(self, "feature_log_prob_", (len(self.classes_), self.n_features_in_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -226,12 +300,18 @@ class BernoulliNB(Counted):
             self._refuse_where(wrong, dense, start, "0 or 1 (binarize=None)")
 
     def _publish(self) -> None:
-        super()._publish()
         part = self._parts[0]
-        assert isinstance(part, BernoulliPart)
-        self.feature_count_, self.feature_log_prob_ = part.count, part.log_yes
+        report(self, feature_count_=part.count)
+        self.feature_log_prob_ = part.log_yes.copy()  # the part's own is what 1 − θ belongs to
+
+    def _live_parts(self) -> list[Any]:
+        return [self._parts[0].at(self._public_shares())]
+
+    def _linear(self) -> tuple[FloatArray, FloatArray]:
+        now = self._now()
+        part = now._parts[0]
         with np.errstate(invalid="ignore"):
-            self._set_linear(part.log_yes - part.log_no, part.log_no.sum(axis=1) + self._log_prior)
+            return part.log_yes - part.log_no, part.log_no.sum(axis=1) + now._log_prior
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -277,11 +357,15 @@ class MultinomialNB(Counted):
         return cells
 
     def _publish(self) -> None:
-        super()._publish()
         part = self._parts[0]
-        assert isinstance(part, BagPart)
-        self.feature_count_, self.feature_log_prob_ = part.count, part.weights.T
-        self._set_linear(self.feature_log_prob_, self._log_prior)
+        report(self, feature_count_=part.count)
+        self.feature_log_prob_ = part.weights.T
+
+    def _live_parts(self) -> list[Any]:
+        return [self._parts[0].at(self._public_shares())]
+
+    def _linear(self) -> tuple[FloatArray, FloatArray]:
+        return self._public_shares(), self._now()._log_prior
 
     def _log_base(self, cells: Any) -> FloatArray:
         from scipy.special import gammaln
@@ -317,6 +401,9 @@ class CategoricalNB(Counted):
 
     min_categories: Any = None
 
+    category_count_ = Report("edit feature_log_prob_, or learn from more rows by partial_fit and merge")
+    n_categories_ = Report("name min_categories, or learn from rows of more levels")
+
     def _part(self, smoothing: Smoothing) -> Part:
         return LevelsPart(smoothing, 1 if self.min_categories is None else self.min_categories)
 
@@ -344,11 +431,22 @@ class CategoricalNB(Counted):
         return table
 
     def _publish(self) -> None:
-        super()._publish()
         part = self._parts[0]
-        assert isinstance(part, LevelsPart)
-        self.category_count_, self.feature_log_prob_ = part.tables, part.log_share
-        self.n_categories_ = np.array([t.shape[1] for t in part.tables])
+        self.feature_log_prob_ = [share.copy() for share in part.log_share]
+        report(
+            self,
+            category_count_=tuple(part.tables),
+            n_categories_=np.array([t.shape[1] for t in part.tables]),
+        )
+
+    def _live_parts(self) -> list[Any]:
+        fitted, shares = self._parts[0].log_share, list(self.feature_log_prob_)
+        if [np.shape(t) for t in shares] != [t.shape for t in fitted]:
+            raise ValueError(
+                f"feature_log_prob_ of CategoricalNB has shapes {[np.shape(t) for t in shares][:5]}, and the fitted "
+                f"one has {[t.shape for t in fitted][:5]}: an edit may change numbers, not shapes"
+            )
+        return [self._parts[0].at([np.asarray(t, dtype=np.float64) for t in shares])]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -376,11 +474,14 @@ class NaiveBayes(Naive):
     alpha : virtual rows of every level in every class (categorical, bernoulli), and of the column's mean in a class
         of nothing but zeros (poisson, exponential). A level unseen in training is legal at prediction and has the
         probability of a level seen no times, α / (n_kj + α L_j)
-    var_smoothing : share of a normal column's variance added to its variances
+    var_smoothing : share of a normal column's own variance added to its variances (GaussianNB's, as scikit-learn's,
+        is a share of the largest column's)
     em_tol, em_max_iter : for rows without a label
+    class_weight : None, "balanced" or {class: weight}, times the weights of the rows
 
     Attributes: families_ (a name for each column), parameters_ (a dict for each column, arrays over classes),
-    levels_ (of each column, empty for numbers), class_prior_, classes_, verdict_. A missing cell is left out.
+    levels_ (of each column, empty for numbers), class_prior_, classes_, verdict_. parameters_ and class_prior_ are
+    the state: edits of them predict. A missing cell is left out.
 
     Examples
     --------
@@ -396,6 +497,7 @@ class NaiveBayes(Naive):
     var_smoothing: float = 1e-9
     em_tol: float = 1e-6
     em_max_iter: int = 500
+    class_weight: Any = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -421,6 +523,9 @@ class NaiveBayes(Naive):
         refuse_infinite(self, cells)
         if reset:
             self._choose(cells)
+        self._parts = [
+            copy(part) for part in self._parts
+        ]  # those of a fit that may be refused stay as they are
         for part in self._parts:
             if isinstance(part, LevelsPart):
                 part.least = [max(1, len(self._encoding.columns[j].levels)) for j in part.columns]
@@ -518,7 +623,7 @@ class NaiveBayes(Naive):
         self.levels_ = [c.levels for c in merged.columns]
         return found[1]
 
-    def _solve(self, facts: Facts, findings: list[str]) -> tuple[float, float]:
+    def _solve(self, facts: Facts, findings: Findings) -> tuple[float, float]:
         for part in self._parts:
             mine = np.isin(np.arange(len(self.families_)), part.columns)
             findings.append(f"{part.family.name}: {self._columns(mine)}")
@@ -529,6 +634,9 @@ class NaiveBayes(Naive):
         for part in self._parts:
             for i, j in enumerate(part.columns.tolist()):
                 self.parameters_[j] = part.parameters(i)
+
+    def _live_parts(self) -> list[Any]:
+        return [part.at_parameters([self.parameters_[j] for j in part.columns]) for part in self._parts]
 
     def _draw(self, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
         words = any(self.levels_)

@@ -7,13 +7,15 @@
     FamilyPart      ∇A(η_kj) = T̄_kj of any family       facts: means of T(x) by class
 
 A part is given its columns' cells (n, p) and memberships of the rows; what has no cell in a class is taken from
-all classes together, and the verdict says so. Cost O(np) for facts, O(npK) for a density.
+all classes together, and the verdict says so. What predicts is the model's public numbers: `at` gives the part as
+they stand. Cost O(np) for facts, O(npK) for a density.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -24,8 +26,10 @@ from separatrix.data.counts import class_sums, log_shares, scores
 from separatrix.data.door import is_positive
 from separatrix.data.moments import worth_compiling
 from separatrix.models.generative import Parts
+from separatrix.models.impossible import Findings
 
 NEAR = 30.0  # distance of class means from the origin, in units of spread, up to which squares of x keep their digits
+GUARD = 1e-6  # var_smoothing up to which it is a guard against zero, and not a choice
 FAR_APART = 1e3  # distance of class means in units of spread beyond which squares are taken class by class
 
 
@@ -36,6 +40,16 @@ def _numbers(a: Any, *, above: float = -np.inf, least: float = -np.inf, most: fl
     except (TypeError, ValueError):
         return False
     return bool(values.ndim <= 1 and ((values > above) & (values >= least) & (values <= most)).all())
+
+
+def _constant(s: GroupMoments) -> np.ndarray:
+    """Which classes and columns do not vary but for rounding: (K, p)."""
+    return np.asarray(s.second <= s.weight * (1e-15 * s.mean) ** 2)
+
+
+def _side_by_side(columns: list[dict[str, FloatArray]], name: str) -> FloatArray:
+    """One parameter of several columns: (K, p)."""
+    return np.column_stack([np.asarray(column[name], dtype=np.float64) for column in columns])
 
 
 class Part:
@@ -51,11 +65,12 @@ class Part:
     def facts(self, cells: Any, members: Members) -> Any:
         raise NotImplementedError
 
-    def solve(self, s: Any, weight: FloatArray, findings: list[str], model: Any) -> tuple[float, float]:
+    def solve(self, s: Any, weight: FloatArray, findings: Findings, model: Any) -> tuple[float, float]:
         """Set the parameters from merged facts; the moment residual, and −Σ log p of the rows."""
         raise NotImplementedError
 
     def add_log_density(self, cells: Any, out: FloatArray) -> None:
+        """Only of a part made by `at`."""
         raise NotImplementedError
 
     def draw(self, k: int, n: int, rng: np.random.Generator) -> FloatArray:
@@ -63,6 +78,10 @@ class Part:
 
     def parameters(self, i: int) -> dict[str, FloatArray]:
         """The parameters of the part's i-th column, arrays over classes."""
+        raise NotImplementedError
+
+    def at_parameters(self, columns: list[dict[str, FloatArray]]) -> Self:
+        """The part at parameters in the form of `parameters`, a dictionary a column."""
         raise NotImplementedError
 
     def _named(self, model: Any, which: Any) -> str:
@@ -147,20 +166,21 @@ class Smoothing:
 
 @dataclass(eq=False)
 class NormalPart(Part):
-    """x_j ~ N(μ_kj, σ²), σ tied as told; ``smooth`` of a column's own variance is added to its variances."""
+    """x_j ~ N(μ_kj, σ²), σ tied as told; to its variances is added ``smooth`` of a column's own variance, or, with
+    ``per_column`` False, of the largest column's."""
 
     tie: str
     smooth: float
+    per_column: bool = True
 
     def facts(self, cells: np.ndarray, members: Members) -> GroupMoments:
         return GroupMoments.centred(cells, members)
 
     def solve(
-        self, s: GroupMoments, weight: FloatArray, findings: list[str], model: Any
+        self, s: GroupMoments, weight: FloatArray, findings: Findings, model: Any
     ) -> tuple[float, float]:
         pooled = s.pooled()
-        flat = pooled.second[0] <= pooled.weight[0] * (1e-15 * pooled.mean[0]) ** 2
-        self.silent = flat | (pooled.weight[0] == 0)
+        self.silent = _constant(pooled)[0] | (pooled.weight[0] == 0)
         never = (s.weight == 0) & ~self.silent
         self.mean = np.where(s.weight == 0, pooled.mean, s.mean)
         second, count = np.where(never, pooled.variance, s.second), np.where(never, 1.0, s.weight)
@@ -168,11 +188,16 @@ class NormalPart(Part):
         live = ~self.silent & (weight > 0)[:, None]
         with np.errstate(all="ignore"):
             cells = np.sum(np.where(live, count, 0.0), axis=axes, keepdims=True)
-            variance = np.sum(np.where(live, second, 0.0), axis=axes, keepdims=True) / cells
-            self.epsilon = self.smooth * np.where(self.silent, 0.0, pooled.variance[0])
-            typical = float(np.mean(self.epsilon[~self.silent])) if not self.silent.all() else 0.0
-            variance = variance + (self.epsilon if self.tie in ("none", "class") else typical)
-            self.variance = np.where(live, np.maximum(variance, np.finfo(float).tiny), 1.0)
+            raw = np.sum(np.where(live, second, 0.0), axis=axes, keepdims=True) / cells
+            own = self.smooth * np.where(self.silent, 0.0, pooled.variance[0])
+            typical = own[~self.silent] if not self.silent.all() else np.zeros(1)
+            self.epsilon = own if self.per_column else np.full_like(own, np.max(typical))
+            untied = self.tie in ("none", "class")
+            variance = raw + (self.epsilon if untied or not self.per_column else np.mean(typical))
+            quiet = np.where(
+                self.epsilon > 0, self.epsilon, 1.0
+            )  # columns that say nothing, as scikit-learn's
+            self.variance = np.where(live, np.maximum(variance, np.finfo(float).tiny), quiet)
             ratio = np.sum(np.where(live, second / self.variance, 0.0), axis=axes, keepdims=True) / cells
             losses = count * (LOG_2PI + np.log(self.variance)) + second / self.variance
         if self.silent.any():
@@ -180,28 +205,55 @@ class NormalPart(Part):
         if (never & (weight > 0)[:, None]).any():
             where = self._named(model, never.any(axis=0))
             findings.append(f"no value in some class of {where}: all classes' used there")
-        if (live & ~(variance > 0)).any():
-            where = self._named(model, (live & ~(variance > 0)).any(axis=0))
-            findings.append(
-                f"variance 0 in a class in {where}: raise var_smoothing, which is {self.smooth:g}"
-            )
+        none = live & np.all(_constant(s) & ~never | ~live, axis=axes, keepdims=True)
+        self._say(none, pooled.variance[0], findings, model)
         if self.smooth:
-            findings.append(f"each variance raised by {self.smooth:g} of its column's")
-        self._prepare(np.where(self.silent, 0.0, pooled.mean[0]))
+            of = "its column's" if self.per_column else "the largest column's"
+            findings.append(f"each variance raised by {self.smooth:g} of {of}")
         residual = 0.0 if self.smooth else float(np.nanmax(np.abs(ratio - 1.0), initial=0.0))
         return residual, 0.5 * float(np.sum(losses[live & (s.weight > 0)]))
 
-    def _prepare(self, centre: FloatArray) -> None:
-        """What prediction needs: log N = a z² + b z + c in z = x − centre, or in x itself near the origin."""
-        spread = np.sqrt(self.variance)
-        near = np.max(np.where(self.silent, 0.0, np.abs(self.mean) / spread), initial=0.0) < NEAR
-        self.centre = None if near else centre
-        offset = np.where(self.silent, 0.0, self.mean if near else self.mean - centre)
-        self.square = np.where(self.silent, 0.0, -0.5 / self.variance)
-        self.slope = offset / self.variance
-        constant = -0.5 * (offset * self.slope + np.log(self.variance) + LOG_2PI)
-        self.constant = np.where(self.silent, 0.0, constant)
-        self.far = bool(np.max(np.abs(offset) / spread, initial=0.0) > FAR_APART)
+    def _say(self, none: np.ndarray, total: FloatArray, findings: Findings, model: Any) -> None:
+        """Where rows of a class do not vary though the column does (``none`` (K, p)), before smoothing hides it."""
+        if none.any():
+            still = [
+                repr(c) for c in model.classes_[(none | self.silent).all(axis=1) & none.any(axis=1)].tolist()
+            ]
+            whose = f"class {', '.join(still[:3])}, whose rows are all alike," if still else "a class"
+            if len(still) > 3:
+                whose = f"{len(still)} classes, whose rows are all alike,"
+            where = self._named(model, none.any(axis=0))
+            decides = (
+                f"var_smoothing ({self.smooth:g}) alone decides there"
+                if self.smooth
+                else "raise var_smoothing"
+            )
+            findings.grave(f"variance 0 in {whose} in {where}: {decides}")
+        swallowed = ~self.silent & (total < self.epsilon)
+        if swallowed.any() and not self.per_column:
+            tell = findings.grave if self.smooth <= GUARD else findings.append
+            tell(
+                f"var_smoothing ({self.smooth:g} of the largest column's variance) is more than all the variance of "
+                f"{self._named(model, swallowed)}: var_smoothing_per_column=True goes by each column's own"
+            )
+
+    def at(self, mean: FloatArray, variance: FloatArray) -> Self:
+        """At means and variances (K, p): log N = a z² + b z + c in z = x − centre, or in x itself near the origin."""
+        now = copy(self)
+        now.mean, now.variance = mean, variance
+        with np.errstate(all="ignore"):  # an edit may leave a variance of 0: then no row has the class
+            same = (mean == mean[:1]).all(axis=0) & (variance == variance[:1]).all(axis=0)
+            now.silent = self.silent & same
+            spread = np.sqrt(variance)
+            near = np.max(np.where(now.silent, 0.0, np.abs(mean) / spread), initial=0.0) < NEAR
+            now.centre = None if near else np.where(now.silent, 0.0, mean.mean(axis=0))
+            offset = np.where(now.silent, 0.0, mean if now.centre is None else mean - now.centre)
+            now.square = np.where(now.silent, 0.0, -0.5 / variance)
+            now.slope = offset / variance
+            constant = -0.5 * (offset * now.slope + np.log(variance) + LOG_2PI)
+            now.constant = np.where(now.silent, 0.0, constant)
+            now.far = bool(np.max(np.abs(offset) / spread, initial=0.0) > FAR_APART)
+        return now
 
     def add_log_density(self, cells: Any, out: FloatArray) -> None:
         if self.far:
@@ -212,32 +264,40 @@ class NormalPart(Part):
 
             found = np.zeros(out.shape)
             quadratic_scores(z, self.square, self.slope, self.constant.sum(axis=1), found)
-            if not np.isnan(found.sum()):
+            if np.isfinite(found.sum()):
                 out += found
                 return
-        linear, squares = np.dot(z, self.slope.T), np.multiply(z, z, dtype=np.float64)
-        if np.isnan(linear.sum()):
-            missing = np.isnan(z)
-            linear = np.dot(np.where(missing, 0.0, z), self.slope.T)
-            squares[missing] = 0.0
-            out += ~missing @ self.constant.T
-        else:
-            out += self.constant.sum(axis=1)
-        out += linear
-        out += np.dot(squares, self.square.T)
+        missing = np.isnan(z)
+        if missing.any():
+            z = np.where(missing, 0.0, z)
+        found = np.dot(z, self.slope.T)
+        found += np.dot(np.multiply(z, z, dtype=np.float64), self.square.T)
+        found += ~missing @ self.constant.T if missing.any() else self.constant.sum(axis=1)
+        if not np.isfinite(
+            found.sum()
+        ):  # squares beyond the range of numbers: (x − μ)²/σ² is −∞ there, not NaN
+            beyond = ~np.isfinite(found).all(axis=1)
+            found[beyond] = 0.0
+            again = np.zeros((int(beyond.sum()), out.shape[1]))
+            self._add_class_by_class(cells[beyond], again)
+            found[beyond] = again
+        out += found
 
     def _add_class_by_class(self, cells: Any, out: FloatArray) -> None:
         """Classes a thousand spreads apart: each class's own mean is subtracted first."""
         for k in range(len(self.mean)):
             z = np.subtract(cells, self.mean[k], dtype=np.float64)
             terms = self.square[k] * z * z - 0.5 * (LOG_2PI + np.log(self.variance[k])) * ~self.silent
-            out[:, k] += np.where(np.isnan(z), 0.0, terms).sum(axis=1)
+            out[:, k] += np.where(np.isnan(z) | self.silent, 0.0, terms).sum(axis=1)
 
     def draw(self, k: int, n: int, rng: np.random.Generator) -> FloatArray:
         return rng.normal(self.mean[k], np.sqrt(self.variance[k]), size=(n, len(self.mean[k])))
 
     def parameters(self, i: int) -> dict[str, FloatArray]:
-        return {"mean": self.mean[:, i], "variance": self.variance[:, i]}
+        return {"mean": self.mean[:, i].copy(), "variance": self.variance[:, i].copy()}
+
+    def at_parameters(self, columns: list[dict[str, FloatArray]]) -> Self:
+        return self.at(_side_by_side(columns, "mean"), _side_by_side(columns, "variance"))
 
 
 @dataclass(eq=False)
@@ -272,7 +332,7 @@ class BernoulliPart(Part):
         present = ~np.isnan(ones)
         return GroupSums(members.sum(np.where(present, ones, 0.0)), members.sum(present.astype(np.float64)))
 
-    def solve(self, s: GroupSums, weight: FloatArray, findings: list[str], model: Any) -> tuple[float, float]:
+    def solve(self, s: GroupSums, weight: FloatArray, findings: Findings, model: Any) -> tuple[float, float]:
         self.count = s.value
         with np.errstate(all="ignore"):
             q = np.nan_to_num(s.value.sum(axis=0) / s.weight.sum(axis=0), nan=0.5)
@@ -284,11 +344,9 @@ class BernoulliPart(Part):
                 np.isnan(theta), 1.0 - q, zeros / (ones + zeros)
             )  # not 1 − θ, which loses a small one
             self.log_yes, self.log_no = np.log(self.theta), np.log(rest)
-            self.odds = np.ascontiguousarray((self.log_yes - self.log_no).T)
             losses = s.value * self.log_yes + (s.weight - s.value) * self.log_no
             prior = np.nansum(yes * self.log_yes + no * self.log_no)
         self.log_prior = float(prior) if np.isfinite(prior) else 0.0
-        self.certain = not np.isfinite(self.odds).all()
         one_sided = ((s.value == 0) | (s.value == s.weight)) & (weight > 0)[:, None]
         findings.append(self.smoothing.words())
         if one_sided.any():
@@ -298,6 +356,23 @@ class BernoulliPart(Part):
         return float(np.nanmax(np.abs(np.exp(self.log_yes) - self.theta), initial=0.0)), -float(
             np.nansum(losses)
         )
+
+    def at(self, log_yes: FloatArray) -> Self:
+        """At log θ (K, p); log (1 − θ) is the fitted one where θ is, which keeps the digits of a θ near one."""
+        now = copy(self)
+        now.log_yes = log_yes
+        with np.errstate(all="ignore"):
+            if not np.array_equal(log_yes, self.log_yes):
+                now.log_no = np.where(log_yes == self.log_yes, self.log_no, np.log(-np.expm1(log_yes)))
+            now.odds = np.ascontiguousarray((now.log_yes - now.log_no).T)
+        now.certain = not np.isfinite(now.odds).all()
+        return now
+
+    def at_parameters(self, columns: list[dict[str, FloatArray]]) -> Self:
+        theta = _side_by_side(columns, "probability")
+        with np.errstate(all="ignore"):
+            now = self.at(np.where(theta == self.theta, self.log_yes, np.log(theta)))
+        return now
 
     def add_log_density(self, cells: Any, out: FloatArray) -> None:
         ones = self._ones(cells)
@@ -315,10 +390,11 @@ class BernoulliPart(Part):
         out += ~missing @ self.log_no.T
 
     def draw(self, k: int, n: int, rng: np.random.Generator) -> FloatArray:
-        return (rng.random((n, len(self.theta[k]))) < self.theta[k]).astype(np.float64)
+        theta = np.exp(self.log_yes[k])
+        return (rng.random((n, len(theta))) < theta).astype(np.float64)
 
     def parameters(self, i: int) -> dict[str, FloatArray]:
-        return {"probability": self.theta[:, i]}
+        return {"probability": self.theta[:, i].copy()}
 
 
 @dataclass(eq=False)
@@ -332,7 +408,7 @@ class BagPart(Part):
         value = members.sum(cells.astype(np.float64, copy=False)) if dense else class_sums(cells, members)
         return GroupSums(value, members.count)
 
-    def solve(self, s: GroupSums, weight: FloatArray, findings: list[str], model: Any) -> tuple[float, float]:
+    def solve(self, s: GroupSums, weight: FloatArray, findings: Findings, model: Any) -> tuple[float, float]:
         k, p = s.value.shape
         self.count = s.value
         if self.smoothing.rule is None:
@@ -358,8 +434,17 @@ class BagPart(Part):
     def log_prior(self) -> float:  # type: ignore[override]
         return float(np.sum(self.add @ self.weights)) if (self.add > 0).all() else 0.0
 
+    def at(self, log_share: FloatArray) -> Self:
+        """At log θ (K, p); (p, K) in memory, as products with sparse rows want it, is not copied."""
+        now = copy(self)
+        now.weights = np.ascontiguousarray(log_share.T)
+        return now
+
     def add_log_density(self, cells: Any, out: FloatArray) -> None:
         if not isinstance(cells, np.ndarray):
+            if not cells.data.all():  # a stored zero · log 0
+                cells = cells.copy()
+                cells.eliminate_zeros()
             out += scores(cells, self.weights)
             return
         with np.errstate(invalid="ignore"):
@@ -410,6 +495,20 @@ class LevelsPart(Part):
             findings.append(f"{zeros} class–level pairs were never seen")
         return max(float(np.max(np.abs(np.exp(t).sum(axis=1) - 1.0))) for t in self.log_share), loss
 
+    def at(self, log_share: list[FloatArray]) -> Self:
+        """At log θ of every column, (K, L_j) each; what an unseen level has goes by the counts."""
+        now = copy(self)
+        now.log_share = log_share
+        return now
+
+    def at_parameters(self, columns: list[dict[str, FloatArray]]) -> Self:
+        found = []
+        with np.errstate(all="ignore"):
+            for column, fitted in zip(columns, self.log_share, strict=True):
+                share = np.asarray(column["probabilities"], dtype=np.float64)
+                found.append(np.where(share == np.exp(fitted), fitted, np.log(share)))
+        return self.at(found)
+
     def add_log_density(self, cells: np.ndarray, out: FloatArray) -> None:
         for column, share, never in zip(cells.T, self.log_share, self.log_never, strict=True):
             table = np.hstack([share, never, np.zeros_like(never)]).T  # … an unseen level, a missing cell
@@ -434,7 +533,7 @@ class FamilyPart(Part):
     def facts(self, cells: np.ndarray, members: Members) -> Parts:
         return family_facts(self.family, cells, members)
 
-    def solve(self, s: Parts, weight: FloatArray, findings: list[str], model: Any) -> tuple[float, float]:
+    def solve(self, s: Parts, weight: FloatArray, findings: Findings, model: Any) -> tuple[float, float]:
         f, count, second = self.family, s.parts[0].weight, s.parts[0].second
         facts, base = s.parts[:-1], s.parts[-1]
         means, pooled = tuple(m.mean for m in facts), tuple(m.pooled() for m in facts)
@@ -463,8 +562,13 @@ class FamilyPart(Part):
         loss = total_loss(f, self.fitted, count, means, second) - float(np.sum(base.weight * base.mean))
         return f.moment_residual(found, means, second, count), loss
 
+    def at_parameters(self, columns: list[dict[str, FloatArray]]) -> Self:
+        now = copy(self)
+        now.fitted = {name: _side_by_side(columns, name) for name in self.fitted}
+        return now
+
     def add_log_density(self, cells: np.ndarray, out: FloatArray) -> None:
-        out += np.nansum(self.family.log_density(cells[:, None, :], self.fitted), axis=2)
+        out += summed_density(self.family, cells, self.fitted)
 
     def draw(self, k: int, n: int, rng: np.random.Generator) -> FloatArray:
         return np.asarray(
@@ -472,7 +576,13 @@ class FamilyPart(Part):
         )
 
     def parameters(self, i: int) -> dict[str, FloatArray]:
-        return {name: v[:, i] for name, v in self.fitted.items()}
+        return {name: v[:, i].copy() for name, v in self.fitted.items()}
+
+
+def summed_density(f: Family, cells: np.ndarray, parameters: Any) -> FloatArray:
+    """Σ_j log p(x_j | θ_kj) over the cells that are there: (n, K); beyond the range of numbers it is NaN."""
+    density = f.log_density(cells[:, None, :], parameters)
+    return np.where(np.isnan(cells)[:, None, :], 0.0, density).sum(axis=2)
 
 
 def family_facts(f: Family, cells: np.ndarray, members: Members) -> Parts:
