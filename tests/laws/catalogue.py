@@ -37,6 +37,7 @@ STATE = {
 
 # fitted numbers that only tell of the fit
 REPORTS = {
+    "feature_all_", "n_categories_",
     "n_iter_", "class_count_", "feature_count_", "category_count_", "epsilon_", "feature_importances_",
     "class_weight_", "coef_sd_", "intercept_sd_", "prior_covariance_", "prior_mean_", "train_errors_", "coef_start_",
     "intercept_start_",
@@ -47,6 +48,7 @@ REPORTS = {
 
 # what one model predicts from, another only tells of
 ONLY_TOLD = {
+    ("ComplementNB", "class_log_prior_"),
     ("GeneralizedLinearModel", "covariance_"),
     ("LogisticRegression", "covariance_"),
     ("TextFeatures", "idf_"),  # of counts; with tf-idf it is state

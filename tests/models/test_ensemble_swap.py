@@ -272,7 +272,7 @@ def test_class_weights_of_boosting_are_weights_of_rows():
         np.testing.assert_allclose(by_class.estimator_errors_, by_row.estimator_errors_, atol=1e-12)
         np.testing.assert_allclose(by_class.decision_function(X), by_row.decision_function(X), atol=1e-9)
     even = AdaBoostClassifier(n_estimators=8, class_weight="balanced", keep_weights=True).fit(X, Y)
-    np.testing.assert_allclose([even.weights_[0][Y == k].sum() for k in (0, 1)], [0.5, 0.5])
+    np.testing.assert_allclose([even.weights_[0][k == Y].sum() for k in (0, 1)], [0.5, 0.5])
     np.testing.assert_allclose(verify(even, X, Y).objective, even.verdict_.objective, rtol=1e-9)
     whole = AdaBoostClassifier(n_estimators=8, class_weight="balanced").fit(X, Y, np.full(200, 2.0))
     twice = AdaBoostClassifier(n_estimators=8, class_weight="balanced").fit(np.vstack([X, X]), np.tile(Y, 2))

@@ -21,8 +21,11 @@ from separatrix.models.parts import BagPart, BernoulliPart, FamilyPart, LevelsPa
 MOST_COLUMNS = 60  # of a covariance that is eliminated in the graph: a few nodes each
 
 
-def _posterior(g: Graph, model: Any, density: str) -> Answer:
-    """Of a model made by `_now`: log p(x, k), rows no class can have answered by the prior as the model does."""
+def _posterior(g: Graph, model: Any, density: str, unknown: str = "") -> Answer:
+    """Of a model made by `_now`: log p(x, k), rows no class can have answered by the prior as the model does.
+
+    ``unknown`` (n, 1): rows this graph has no answer for, NaN.
+    """
     complement = type(model).__name__ == "ComplementNB" and len(model.classes_) > 1
     barred = np.where(np.isneginf(model._log_prior), -np.inf, 0.0)
     joint = g.add(density, (barred if complement else model._log_prior)[None])
@@ -35,6 +38,7 @@ def _posterior(g: Graph, model: Any, density: str) -> Answer:
     plain = g.both(g.both(some, g.op("Not", lost)), g.op("Equal", tops, 0.0))
     certain = g.where(g.op("Greater", top, 0.0), 0.0, -np.inf)
     joint = g.where(plain, joint, g.where(sure, certain, model._log_prior[None]))
+    joint = g.where(unknown, np.nan, joint) if unknown else joint
     return Answer(joint, g.softmax(joint))
 
 
@@ -55,6 +59,7 @@ def _gaussian(g: Graph, model: Any, cells: Cells) -> Answer:
                 for k, j in enumerate(model._group.tolist())
             ]
         )
+    unknown = ""
     varies = np.flatnonzero(~model._flat)
     if len(varies) <= MOST_COLUMNS:
         empty = g.sum(g.double(g.op("IsNaN", X)))
@@ -67,7 +72,9 @@ def _gaussian(g: Graph, model: Any, cells: Cells) -> Answer:
             f"{type(model).__name__} was trained on rows with missing cells in {len(varies)} columns, and its graph "
             f"answers such rows in {MOST_COLUMNS} at most: export GaussianNB, or a model fitted to complete rows"
         )
-    return _posterior(g, model, density)
+    else:
+        unknown = g.op("Greater", g.sum(g.double(g.op("IsNaN", X))), 0.0)
+    return _posterior(g, model, density, unknown)
 
 
 def _marginal(g: Graph, model: Any, X: str, varies: np.ndarray) -> str:

@@ -26,7 +26,7 @@ from separatrix.models.generative import _places
 from separatrix.models.impossible import Findings
 from separatrix.models.naive_bayes import MultinomialNB
 from separatrix.models.parts import BagPart, Smoothing
-from separatrix.models.state import Report, report
+from separatrix.models.state import Derived, Report, report
 
 
 @dataclass(eq=False)
@@ -70,7 +70,7 @@ class ComplementNB(MultinomialNB):
     norm : divide each class's weights by their sum (the paper's second normalisation)
     class_weight : None, "balanced" or {class: weight}, times the weights of the rows
 
-    Attributes: feature_log_prob_ (K, p), the weights w, and class_log_prior_: the state, edits of it predict;
+    Attributes: feature_log_prob_ (K, p), the weights w: the state, edits of it predict; class_log_prior_,
     feature_count_, feature_all_, class_count_, coef_, intercept_, rule_, classes_, verdict_, whose objective is the
     mean over rows of Σ_{l≠y} x·w_l.
 
@@ -90,6 +90,12 @@ class ComplementNB(MultinomialNB):
     em_max_iter: ClassVar[int] = 500
 
     _em = False
+    class_log_prior_ = Report(
+        "the prior enters no score where there are several classes; edit feature_log_prob_"
+    )
+    class_prior_ = Derived(
+        "the prior enters no score where there are several classes; edit feature_log_prob_"
+    )
     feature_all_ = Report("edit feature_log_prob_, or learn from more rows by partial_fit and merge")
 
     def _check_parameters(self) -> None:
@@ -99,6 +105,13 @@ class ComplementNB(MultinomialNB):
 
     def _part(self, smoothing: Smoothing) -> Any:
         return ComplementPart(smoothing, bool(self.norm))
+
+    def _class_prior_(self) -> FloatArray:
+        return np.exp(self.class_log_prior_)
+
+    def _set_prior(self, prior: FloatArray) -> None:
+        with np.errstate(all="ignore"):
+            report(self, class_log_prior_=np.log(prior))
 
     def _publish(self) -> None:
         super()._publish()

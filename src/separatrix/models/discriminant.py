@@ -76,6 +76,7 @@ class LinearDiscriminantAnalysis(
     class_weight: Any = None
 
     _keeps = "answers"
+    _one_class = True
     _instead = "edit coef_ and intercept_, which predict, or fit with priors="
     means_ = Report(_instead)
     priors_ = Report(_instead)
@@ -112,9 +113,7 @@ class LinearDiscriminantAnalysis(
             return [shrunk(s.scatter[0] / total, self.shrinkage, total, None)]
         live = s.weight > 0
         if self._estimated is not None:
-            return [
-                np.tensordot(np.asarray(self.class_prior_, dtype=float), np.array(self._estimated), axes=1)
-            ]
+            return [np.tensordot(state(self, "priors_", s.weight.shape), np.array(self._estimated), axes=1)]
         each = [shrunk(s.scatter[k] / w, self.shrinkage, w, None if fourth is None else fourth[k])
                 for k, w in enumerate(s.weight) if w > 0]  # fmt: skip
         share = self.class_prior_[live] if self.solver != "svd" else s.weight[live] / total
@@ -159,7 +158,7 @@ class LinearDiscriminantAnalysis(
         with np.errstate(invalid="ignore"):
             ratio = (s**2 / np.sum(s**2))[: self._n_features_out]
         report(self, explained_variance_ratio_=self._kept(ratio))
-        self.xbar_, self.scalings_ = self._kept(middle), self._kept(T @ vt.T[:, keep])
+        self.xbar_, self.scalings_ = self._kept(middle.copy()), self._kept(T @ vt.T[:, keep])
         self._n_features_out = min(self._n_features_out, self.scalings_.shape[1])
 
     def transform(self, X: Any) -> FloatArray:
@@ -175,9 +174,12 @@ class LinearDiscriminantAnalysis(
         """Whether coef_ or intercept_ are no longer those of the fit."""
         if "_as_fitted" not in self.__dict__:  # a model file of before
             return False
-        fitted = self._as_fitted
-        coef, intercept = state(self, "coef_", fitted[0].shape), state(self, "intercept_", fitted[1].shape)
-        return not (np.array_equal(coef, fitted[0]) and np.array_equal(intercept, fitted[1]))
+        return not all(np.array_equal(a, b) for a, b in zip(self._public(), self._as_fitted, strict=True))
+
+    def _public(self) -> tuple[FloatArray, FloatArray]:
+        """coef_ and intercept_ as they stand."""
+        coef, intercept = self._as_fitted
+        return state(self, "coef_", coef.shape), state(self, "intercept_", intercept.shape)
 
     def _now(self) -> Any:
         now = Generative._now(self)
@@ -185,9 +187,7 @@ class LinearDiscriminantAnalysis(
         if "_as_fitted" not in self.__dict__:
             now._set_linear()
             now._shift = np.zeros(self.n_features_in_)
-        now._form = (
-            (np.asarray(self.coef_, float), np.asarray(self.intercept_, float)) if self._edited else None
-        )
+        now._form = self._public() if self._edited else None
         return now
 
     def _joint(self, cells: Any) -> FloatArray:
@@ -197,7 +197,7 @@ class LinearDiscriminantAnalysis(
             self._refuse_edited("rows with missing cells")
         with np.errstate(all="ignore"):
             scores = cells @ self._form[0].T + self._form[1]
-        return np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores
+        return np.hstack([np.zeros_like(scores), scores]) if len(self.classes_) == 2 else scores
 
     def _log_base(self, cells: Any) -> FloatArray:
         if self._form is not None:
@@ -279,6 +279,7 @@ class QuadraticDiscriminantAnalysis(Gaussian):
 
     _keeps = "parameters"
     covariance_ = Report("edit rotations_ and scalings_, which predict")
+    xbar_ = Report("edit means_ or priors_")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -366,6 +367,7 @@ class GaussianDiscriminant(Gaussian):
     class_weight: Any = None
 
     covariance_ = Report("edit means_ or priors_; covariances of several fits are joined by merge")
+    xbar_ = Report("edit means_ or priors_")
     coef_ = Derived("edit means_ or priors_")
     intercept_ = Derived("edit means_ or priors_")
 

@@ -32,7 +32,7 @@ from separatrix.data.rows import Block, Rows
 from separatrix.models.answers import InfiniteCell
 from separatrix.models.generative import Facts, Generative
 from separatrix.models.impossible import Findings
-from separatrix.models.state import publish, state
+from separatrix.models.state import publish, report, state
 
 
 @dataclass(frozen=True)
@@ -371,7 +371,7 @@ class Gaussian(Generative):
     def _set_forms(self, means: FloatArray, whitened: list[Whitened]) -> None:
         """Publish what hangs on the estimates."""
         publish(self, "means_", means, self._single)
-        self.xbar_ = self._middle(means, np.asarray(self.class_prior_))
+        report(self, xbar_=self._middle(means, np.asarray(self.class_prior_)))
 
     def _middle(self, means: FloatArray, prior: FloatArray) -> FloatArray:
         """Σ π_k μ_k over the classes that have rows."""

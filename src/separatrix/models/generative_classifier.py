@@ -178,9 +178,14 @@ class GenerativeClassifier(Generative):
                 typical = np.max(np.where(present, variance, 0.0), axis=0)
                 floor = 1e-9 * np.where(typical > 0, typical, 1.0)
                 self.parameters_["variance"] = np.where(none, floor, variance)
-                findings.grave(
-                    f"variance 0 in a class in {self._columns(np.any(none, axis=0))}: 1e-9 of another class's used"
-                )
+                live = means[0][present[:, 0]]
+                constant = (np.ptp(live, axis=0) == 0) & (none | ~present).all(
+                    axis=0
+                )  # says nothing of any class
+                for which, say in ((constant, findings.append), (~constant, findings.grave)):
+                    if (none.any(axis=0) & which).any():
+                        columns = self._columns(none.any(axis=0) & which)
+                        say(f"variance 0 in a class in {columns}: 1e-9 of another class's used")
         if f.discrete:
             edge = (means[0] == 0) | ((means[0] == 1) if f.name == "bernoulli" else False)
             count = int(np.count_nonzero(edge & present))

@@ -92,4 +92,3 @@ def warn_no_spread(model: Any, sentences: list[str]) -> None:
     if sentences:
         told = "; ".join(dict.fromkeys(sentences))
         warn(f"{type(model).__name__}: {told}", NoSpreadWarning)
-
