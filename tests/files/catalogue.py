@@ -194,6 +194,12 @@ def variants(t: Tables) -> dict[str, tuple]:
         found["extra trees, holes"] = (trees(n_estimators=5), t.holes, t.three)
         levels = trees(n_estimators=5, bootstrap=True, oob_score=True, categorical_features="from_dtype")
         found["extra trees, levels"] = (levels, t.frame, t.two)
+        forest = separatrix.RandomForestClassifier
+        found["random forest, holes"] = (forest(n_estimators=5, max_leaf_nodes=6), t.holes, t.three)
+        levels = forest(n_estimators=5, oob_score=True, categorical_features="from_dtype")
+        found["random forest, levels"] = (levels, t.frame, t.two)
+        medians = separatrix.RandomForestRegressor(n_estimators=3, criterion="absolute_error")
+        found["random forest, medians"] = (medians, t.X, t.X[:, 0])
     return found
 
 

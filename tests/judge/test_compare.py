@@ -191,7 +191,7 @@ def test_the_corrected_test_is_wary_where_the_plain_one_is_not():
 def test_all_models_on_numbers_and_the_best_refitted():
     X, y = load_breast_cancer(return_X_y=True)
     found = compare(X[:200], y[:200], cv=2, budget=None, test=(X[200:], y[200:]))
-    assert set(found.ranking) == set(CANDIDATES) - {"multinomial_nb"}
+    assert set(found.ranking) == set(CANDIDATES) - {"multinomial_nb", "random_forest"}
     assert found.cut == {"multinomial_nb": "it reads counts of words"}
     assert found.ranking[-1] in ("majority", "naive_bayes_cut", "naive_bayes", "qda")
     assert found.scores[found.best]["accuracy"].mean > 0.93
@@ -800,3 +800,12 @@ def test_labels_alone_suffice_for_accuracy():
     found = compare(X, y, models={"svm": PeerSVC(), "nb": PeerNB()}, metric="accuracy", cv=3)
     assert np.isnan(found.scores["svm"]["log_loss"].mean) and found.scores["svm"]["accuracy"].mean > 0.6
     assert "—" in str(found)
+
+
+def test_a_random_forest_is_tried_where_it_is_named():
+    X, y = load_iris(return_X_y=True)
+    X, y = X[::3], y[::3]
+    found = compare(X, y, models=["random_forest", "majority"], cv=2)
+    assert list(found.ranking) == ["random_forest", "majority"]
+    chosen, aside = read_models(None, Facts.of(X, y))
+    assert "random_forest" not in chosen and "random_forest" not in aside

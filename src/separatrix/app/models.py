@@ -44,6 +44,7 @@ MODELS = {
     "adaboost": Named("adaboost", "AdaBoostClassifier", "native", {}),
     "bagged-trees": Named("bagging", "BaggingClassifier", "linear", {}),
     "extra-trees": Named("extra_trees", "ExtraTreesClassifier", "native", _TREES),
+    "random-forest": Named("random_forest", "RandomForestClassifier", "native", _TREES),
 }
 TUNED = {  # what compare calls those that it tunes
     "logistic": "logistic",
@@ -54,6 +55,7 @@ TUNED = {  # what compare calls those that it tunes
     "adaboost": "adaboost",
     "bagged-trees": "bagged_trees",
     "extra-trees": "extra_trees",
+    "random-forest": "random_forest",
 }
 ALIASES = {"rbf-svc": "svc", "svm": "svc", "logit": "logistic", "nb": "naive-bayes"}
 
@@ -94,7 +96,7 @@ def check_tuned(name: str) -> None:
     Traceback (most recent call last):
         ...
     separatrix.app.errors.UsageError: lda has no settings to choose from: leave --tune out, or tune one of logistic, \
-naive-bayes, multinomial-nb, linear-svc, svc, adaboost, bagged-trees, extra-trees
+naive-bayes, multinomial-nb, linear-svc, svc, adaboost, bagged-trees, extra-trees, random-forest
     """
     if name not in TUNED:
         raise UsageError(

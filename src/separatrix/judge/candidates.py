@@ -35,6 +35,7 @@ from separatrix.models.extra_trees import ExtraTreesClassifier
 from separatrix.models.linear_svc import LinearSVC
 from separatrix.models.logistic import LogisticRegression
 from separatrix.models.naive_bayes import CategoricalNB, MultinomialNB, NaiveBayes
+from separatrix.models.random_forest import RandomForestClassifier
 from separatrix.models.stump import DecisionStump
 
 KERNEL_ROWS = 5_000  # a kernel matrix of more is not held
@@ -108,6 +109,7 @@ class Candidate:
     form : the columns it wants, "native", "linear" or "counts"; None as they are given
     grows : e, the time of a fit grows as n^e
     unsuited : facts → why it does not suit the table, "" where it does
+    by_name : whether it is tried only where it is named
     """
 
     name: str
@@ -116,6 +118,7 @@ class Candidate:
     form: str | None
     grows: float
     unsuited: Callable[[Facts], str] = lambda facts: ""
+    by_name: bool = False
 
 
 def _majority(facts: Facts, seed: int, scoring: str) -> Any:
@@ -187,6 +190,13 @@ def _extra_trees(facts: Facts, seed: int, scoring: str) -> Any:
     return Tuned(forest, grid, scoring=scoring, final={"n_estimators": 200}, random_state=seed)
 
 
+def _random_forest(facts: Facts, seed: int, scoring: str) -> Any:
+    words = "from_dtype" if facts.frame else None
+    grid = [{"min_samples_leaf": m} for m in (1, 3, 10)]
+    forest = RandomForestClassifier(50, categorical_features=words, random_state=seed)
+    return Tuned(forest, grid, scoring=scoring, final={"n_estimators": 200}, random_state=seed)
+
+
 def _no_words(facts: Facts) -> str:
     if facts.sparse:
         return "it reads dense tables, and this one is sparse"
@@ -254,6 +264,8 @@ CANDIDATES = {
         Candidate("logistic", "logistic regression", _logistic, "linear", 1.15),
         Candidate("linear_svc", "linear support vectors", _linear_svc, "linear", 1.0, _small_class),
         Candidate("extra_trees", "extra trees", _extra_trees, "native", 1.1, _no_words),
+        # beside extra trees and bagged trees it takes time and tells little: where it is named
+        Candidate("random_forest", "random forest", _random_forest, "native", 1.1, _no_words, by_name=True),
         Candidate("adaboost", "boosted stumps", _adaboost, "native", 0.8, _no_words),
         Candidate("rbf_svc", "kernel support vectors", _rbf_svc, "linear", 2.0, _no_rbf),
         # a frame's levels as 0 and 1: a hundred trees would read its words a hundred times
@@ -278,12 +290,12 @@ def by_guess(names: Sequence[str], facts: Facts) -> list[str]:
 def read_models(models: Any, facts: Facts) -> tuple[dict[str, Candidate], dict[str, str]]:
     """The candidates asked for, and those left aside with the reason.
 
-    None asks for all that suit; a name, a list of names and estimators, or a mapping from name to estimator asks for
+    None asks for all that suit, but for those that are tried by name only; a name, a list of names and estimators, or a mapping from name to estimator asks for
     those. An estimator of the user's sees the columns as they are given.
     """
     if models is None:
-        reasons = {name: c.unsuited(facts) for name, c in CANDIDATES.items()}
-        chosen = {name: c for name, c in CANDIDATES.items() if not reasons[name]}
+        reasons = {name: c.unsuited(facts) for name, c in CANDIDATES.items() if not c.by_name}
+        chosen = {name: CANDIDATES[name] for name, why in reasons.items() if not why}
         return chosen, {name: why for name, why in reasons.items() if why}
     given = models if isinstance(models, (list, tuple, Mapping)) else [models]
     if not given:

@@ -71,7 +71,7 @@ def compare(
     y : labels of any kind
     models : None for every model that suits; a name, a list of names and estimators, or {name: estimator}. Names:
         majority, naive_bayes, naive_bayes_cut, multinomial_nb, lda, qda, logistic, linear_svc, rbf_svc, adaboost,
-        bagged_trees, extra_trees
+        bagged_trees, extra_trees; and random_forest, which None leaves out
     metric : what ranks, "log_loss", "accuracy", "auc", "brier" or "cost"
     cost : (K, K), C_kl the cost of saying l when k is true, or {(true, said): cost}; for ``metric="cost"``
     cv : None for 5 folds, twice where the budget lets (fewer where a class is small; rows of a class of fewer than 3

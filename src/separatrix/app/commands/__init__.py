@@ -151,10 +151,10 @@ def _compare(
         "fit logistic iris",
         "fit svc spam.csv --target class --set C=10 --set gamma=0.1 --out spam.sepx",
         "MODEL is logistic, bayesian-logistic, least-squares, lda, qda, naive-bayes, multinomial-nb, bernoulli-nb, "
-        "perceptron, kernel-perceptron, linear-svc, svc, stump, decision-tree, adaboost, bagged-trees or "
-        "extra-trees. What is not set by --set is the model's default; with --tune it is chosen by cross-validation, "
-        "as compare does (logistic, naive-bayes, multinomial-nb, linear-svc, svc, adaboost, bagged-trees, "
-        "extra-trees).",
+        "perceptron, kernel-perceptron, linear-svc, svc, stump, decision-tree, adaboost, bagged-trees, "
+        "extra-trees or random-forest. What is not set by --set is the model's default; with --tune it is chosen by "
+        "cross-validation, as compare does (logistic, naive-bayes, multinomial-nb, linear-svc, svc, adaboost, "
+        "bagged-trees, extra-trees, random-forest).",
     ),
 )
 def _fit(
