@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_count
 from separatrix.data.trees import Forest, grow_forest, tree_seeds
+from separatrix.models.bag_trees import same_classes
 from separatrix.models.bags import Draws, rows_a_bag
 from separatrix.models.decision_tree import TREES, DecisionTreeClassifier, DecisionTreeRegressor
 from separatrix.models.members import Members
@@ -53,8 +54,8 @@ class ForestModel(Members, TreeModel):
     _draws: Draws | None
     _splitter = "best"
 
-    @property
-    def _forest(self) -> Forest:
+    @property  # of a single tree it is an attribute, here worked out from the list
+    def _forest(self) -> Forest:  # type: ignore[override]
         """The trees of ``estimators_`` as they stand."""
         members = self._voters()
         for m in members:
@@ -69,7 +70,7 @@ class ForestModel(Members, TreeModel):
         width = 1 if classes is None else len(classes)
         for m, part in zip(members, parts, strict=True):
             there = getattr(m, "classes_", None)
-            same = there is known or (there is not None and there.tolist() == known.tolist())
+            same = there is known or (there is not None and known is not None and same_classes(there, known))
             if not same or part.trees[0].leaf_value.shape[1] != width:
                 raise ValueError(
                     "estimators_ holds trees of other classes than the forest's: their means would mix them up"
