@@ -42,7 +42,8 @@ for k in columns:
     tree_error.append(1 - np.mean([tree.score(fresh, truth) for tree in model[:40]]))
     alike.append(correlation_of_trees(k))
     print(
-        f"{k:2d}   {forest_error[-1]:19.3f}   {tree_error[-1]:12.3f}   {alike[-1]:24.2f}   {1 - model.oob_score_:16.3f}"
+        f"{k:2d}   {forest_error[-1]:19.3f}   {tree_error[-1]:12.3f}   {alike[-1]:24.2f}   "
+        f"{1 - model.oob_score_:16.3f}"
     )
 
 fig, (errors, correlation, medians) = figure(

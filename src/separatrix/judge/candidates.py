@@ -290,8 +290,8 @@ def by_guess(names: Sequence[str], facts: Facts) -> list[str]:
 def read_models(models: Any, facts: Facts) -> tuple[dict[str, Candidate], dict[str, str]]:
     """The candidates asked for, and those left aside with the reason.
 
-    None asks for all that suit, but for those that are tried by name only; a name, a list of names and estimators, or a mapping from name to estimator asks for
-    those. An estimator of the user's sees the columns as they are given.
+    None asks for all that suit, but for those that are tried by name only; a name, a list of names and estimators, or
+    a mapping from name to estimator asks for those. An estimator of the user's sees the columns as they are given.
     """
     if models is None:
         reasons = {name: c.unsuited(facts) for name, c in CANDIDATES.items() if not c.by_name}
