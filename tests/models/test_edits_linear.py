@@ -156,6 +156,10 @@ def test_margins_distances_and_the_reference_form_follow():
     _, v, c = model.reference_form(0)
     np.testing.assert_array_equal(v, model.coef_[1:] - model.coef_[0])
     np.testing.assert_array_equal(c, [0.0, 0.0])
+    model.coef_, model.intercept_ = np.eye(3, 4).tolist(), [0.0, 1.0, 2.0]  # lists, and a memory map's kin
+    np.testing.assert_array_equal(model.decision_function(X), X[:, :3] + [0.0, 1.0, 2.0])
+    model.intercept_ = np.arange(3.0).view(np.memmap)
+    np.testing.assert_array_equal(model.decision_function(X), X[:, :3] + [0.0, 1.0, 2.0])
     two = LogisticRegression().fit(X, y == 2)
     two.coef_ = [3.0, 0.0, 4.0, 0.0]
     two.intercept_ = [-5.0]

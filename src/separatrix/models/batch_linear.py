@@ -106,7 +106,7 @@ def fit_logistic_bags(
             continue
         one = clone(model).set_params(random_state=seeds[b])
         one.classes_, one.n_features_in_ = classes, p
-        one._publish(fit.coef[i], fit.intercept[i], rows, moments, bool(model.fit_intercept))
+        one._keep_numbers(fit.coef[i], fit.intercept[i], rows, moments, bool(model.fit_intercept))
         shown = shown_rounding(one, problem) ** 2
         one.n_iter_ = np.array([int(fit.sweeps)], dtype=np.int32)
         one.solver_ = "newton"

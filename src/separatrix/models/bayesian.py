@@ -429,7 +429,7 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
             else:
                 fit = laplace(rows, moments, n_classes, prior, **options)
             self._set(fit, search, anew)
-            self._publish(*fit.objective.to_user(fit.theta), rows, moments, bool(self.fit_intercept))
+            self._keep_numbers(*fit.objective.to_user(fit.theta), rows, moments, bool(self.fit_intercept))
             self._dtype = self.coef_.dtype
             sweeps = search.sweeps if search else fit.sweeps
             verdict = verdict_of(self, fit, moments, tuple(self._findings(fit, search)), sweeps)

@@ -111,7 +111,7 @@ class LeastSquaresClassifier(LinearClassifier):
             value, gap = sum(f.outcome.value for f in fits), sum(f.outcome.gap for f in fits)
             sweeps = sum(f.sweeps for f in fits)
             self.n_iter_ = max(f.outcome.iterations for f in fits)
-        self._publish(coef, intercept, rows, moments, bool(self.fit_intercept))
+        self._keep_numbers(coef, intercept, rows, moments, bool(self.fit_intercept))
         shown = single_rounding(self.coef_, self.intercept_, np.sqrt(moments.variance))
         self.verdict_ = Verdict(
             type(self).__name__, "closed form", value, max(gap, ROUNDING * value) + shown**2,

@@ -177,7 +177,7 @@ class LogisticRegression(Inferential, LinearClassifier):
                     problem, solver, max_iter=left, start=(fit.coef, fit.intercept), exists=True, **options
                 )
                 fit = joined(fit, more)
-            self._publish(fit.coef, fit.intercept, problem.rows, problem.moments, problem.fit_intercept)
+            self._keep_numbers(fit.coef, fit.intercept, problem.rows, problem.moments, problem.fit_intercept)
             if proof is None or proof.kind == "overlap":
                 verdict = verdict_of(self, problem, fit, proof, undecided)
             else:

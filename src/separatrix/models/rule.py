@@ -64,14 +64,16 @@ class LiveRule:
         coef = coef[None, :] if coef.ndim == 1 else coef
         if type(intercept) is not np.ndarray or intercept.shape != coef.shape[:1]:
             intercept = np.asarray(intercept)
-            if coef.ndim != 2 or intercept.shape not in ((), (1,)):
+            if coef.ndim != 2 or intercept.shape not in ((), (1,), coef.shape[:1]):
                 self._refuse_shapes()
             intercept = np.broadcast_to(intercept, coef.shape[:1])
         if coef.shape[1] != state.get("n_features_in_", coef.shape[1]) or len(coef) not in self._heads():
             self._refuse_shapes()
         return coef, intercept
 
-    def _publish(self, coef: Any, intercept: Any, rows: Rows, moments: Moments, fit_intercept: bool) -> None:
+    def _keep_numbers(
+        self, coef: Any, intercept: Any, rows: Rows, moments: Moments, fit_intercept: bool
+    ) -> None:
         """``coef_`` (heads, p) and ``intercept_`` (heads,) of a fit, in float32 where the rows are."""
         coef = np.array(coef, dtype=float, ndmin=2)
         intercept = np.array(intercept, dtype=float, ndmin=1)

@@ -173,7 +173,8 @@ class SubgradientSVC(LinearClassifier):
         machine, _ = self._read(X, y, sample_weight, reset=False)
         alpha = self.reports_[0].alpha
         alpha = alpha if len(alpha) == machine.rows.n else np.zeros(machine.rows.n)
-        proof = machine.prove(self.rule_.coef, self.rule_.intercept, machine.target * alpha)
+        (w,), (b,) = self._shown()
+        proof = machine.prove(w, float(b), machine.target * alpha)
         scale = 2.0 / float(self.c)
         goal = float(self.tol) * proof.primal * scale
         status: Any = "optimal" if proof.gap * scale <= goal else "no claim"
