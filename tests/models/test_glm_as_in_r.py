@@ -91,6 +91,22 @@ def test_ways_to_write_a_proportion(formula, extras):
     assert_same(fit(formula, DATA, "binomial", **extras), fit("k/N ~ x", DATA, "binomial"), 1e-7)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_share_is_its_trials_one_by_one(seed):
+    """k of N is N rows, k of them 1: the same weights and errors, another count of observations."""
+    d = trials(40, seed)
+    one_by_one = pd.DataFrame({"x": np.repeat(d["x"], d["N"])})
+    one_by_one["hit"] = np.concatenate([[1] * k + [0] * f for k, f in zip(d["k"], d["lost"], strict=True)])
+    grouped, single = fit("k/N ~ x", d, "binomial"), fit("hit ~ x", one_by_one, "binomial")
+    np.testing.assert_allclose(grouped.coef_, single.coef_, rtol=1e-7)
+    np.testing.assert_allclose(grouped.standard_errors(), single.standard_errors(), rtol=1e-7)
+    assert grouped.test("x").statistic == pytest.approx(single.test("x").statistic, rel=1e-7)
+    halves = pd.concat(
+        [d.assign(k=d["k"] // 2, N=d["N"] // 2), d.assign(k=d["k"] - d["k"] // 2, N=d["N"] - d["N"] // 2)]
+    )
+    np.testing.assert_allclose(fit("k/N ~ x", halves, "binomial").coef_, grouped.coef_, rtol=1e-7)
+
+
 def test_other_links_and_constant_trials():
     d = DATA.assign(k=np.minimum(DATA["k"], 10))
     model = fit("k/12 ~ x", d, "binomial", "cloglog")
@@ -243,6 +259,13 @@ def test_offsets_in_the_formula_add_up():
     assert both.coef_[0] == pytest.approx(by_name.coef_[0] - 1, rel=1e-6)
     lines = anova(model).to_frame()
     np.testing.assert_allclose(lines["resid_dev"], anova(by_name).to_frame()["resid_dev"], rtol=1e-8)
+
+
+def test_a_constant_in_an_offset_moves_the_intercept_alone():
+    model, moved = (fit(f"y ~ x + offset(log({c} * t))", DATA, "poisson") for c in (1, 365))
+    np.testing.assert_allclose(moved.coef_, model.coef_, rtol=1e-8)
+    assert moved.intercept_ == pytest.approx(model.intercept_ - np.log(365), rel=1e-8)
+    np.testing.assert_allclose(moved.predict(DATA), model.predict(DATA), rtol=1e-8)
 
 
 def test_an_offset_without_an_intercept():

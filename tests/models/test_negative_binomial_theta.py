@@ -14,7 +14,13 @@ from sklearn.base import clone
 
 from benchmarks import shared
 from separatrix import ConvergenceWarning, GeneralizedLinearModel, anova, engine, verify
-from separatrix.core.overdispersion import best_size, excess, size_information, size_score
+from separatrix.core.overdispersion import (
+    best_size,
+    excess,
+    size_information,
+    size_log_likelihood,
+    size_score,
+)
 from tests.laws.conftest import Calls, traced
 
 NB = "negative_binomial"
@@ -196,6 +202,22 @@ def test_counts_no_more_spread_out_than_a_poissons():
     assert "theta" in str(model.summary())
 
 
+def test_small_counts_spread_out_beside_large_ones_that_are_not():
+    """The likelihood falls as it leaves the Poisson, and rises above it further on: the higher maximum is meant."""
+    rng = np.random.default_rng(0)
+    large = np.repeat([1.0, 0.0], [6, 300])
+    y = np.where(large == 1, 1000.0, rng.negative_binomial(0.5, 0.5 / 1.5, 306))
+    plain = GeneralizedLinearModel("poisson").fit(large[:, None], y)
+    assert excess(y, plain.predict(large[:, None]), np.ones(306)) < 0
+    model = GeneralizedLinearModel(NB).fit(large[:, None], y)
+    assert 0.3 < model.size_ < 1.0 and model.log_likelihood_ > plain.log_likelihood_ + 10
+    along = [
+        GeneralizedLinearModel(NB, size=k).fit(large[:, None], y).log_likelihood_
+        for k in np.geomspace(0.05, 1e4, 12)
+    ]
+    assert model.log_likelihood_ >= max(along) - 1e-9
+
+
 def test_all_zero_counts():
     with pytest.warns(UserWarning, match="no maximum-likelihood estimate exists"):
         model = GeneralizedLinearModel(NB).fit(X, 0 * Y)
@@ -237,7 +259,11 @@ def test_score_and_information_are_derivatives(log_k, seed):
 
         slope, bend = mpmath.diff(ell, k), mpmath.diff(ell, k, 2)
         scale = mpmath.fsum((a - m) ** 2 + a for a, m in zip(y.tolist(), mu.tolist(), strict=True))
+        worth = ell(mpmath.mpf(k)) + mpmath.fsum(
+            a * mpmath.log(m) for a, m in zip(y.tolist(), mu.tolist(), strict=True)
+        )
     one = np.ones(6)
+    assert size_log_likelihood(k, y, mu, one) == pytest.approx(float(worth), rel=1e-12, abs=1e-11)
     size = float(scale) * min(1 / k, 1.0) / max(k, 1e-9)  # of the terms, which nearly cancel
     assert size_score(k, y, mu, one) == pytest.approx(float(slope), rel=1e-9, abs=1e-9 * size)
     assert size_information(k, y, mu, one) == pytest.approx(-float(bend), rel=1e-8, abs=1e-8 * size / k)

@@ -4,10 +4,10 @@
     information −∂²ℓ/∂k² = Σ_i s_i [ψ'(k) − ψ'(k + y) − μ/(k(k + μ)) + (μ − y)/(μ + k)²]
     towards k = ∞       2k² ∂ℓ/∂k → −Σ_i s_i [(y − μ)² − y]
 
-The last sum says which way the likelihood leaves the Poisson: where it is not positive, counts are no more spread out
-than a Poisson's and no finite k is best. k is MASS's theta. Written as they stand the terms cancel for large k; from
-k = 30 on the asymptotic series of ψ are subtracted term by term, and what is left has one order, 1/k². Row D8.
-Shapes: y, μ, s (n,). Cost O(n) a call.
+The last sum says which way the likelihood leaves the Poisson; for equal means there is a finite best k just where it
+is positive (Levin and Reeds 1977), for others there may be one all the same. k is MASS's theta. As they stand the
+terms cancel for large k; from k = 30 on the series of log Γ and ψ are subtracted term by term, and what is left has
+one order, 1/k². Row D8. Shapes: y, μ, s (n,). Cost O(n) a call.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from separatrix.core.numerics import FloatArray
 LARGE = 1e7  # a size beyond which a negative binomial cannot be told from a Poisson
 SMALL = 1e-8
 SERIES = 30.0  # from here on the series are good to the last digit
+LOG_GAMMA = ((1, 1 / 12), (3, -1 / 360), (5, 1 / 1260), (7, -1 / 1680))
 DIGAMMA = ((2, 1 / 12), (4, -1 / 120), (6, 1 / 252), (8, -1 / 240), (10, 5 / 660))
 TRIGAMMA = ((3, 1 / 6), (5, -1 / 30), (7, 1 / 42), (9, -1 / 30), (11, 5 / 66))
 
@@ -53,8 +54,27 @@ def size_information(k: float, y: FloatArray, mu: FloatArray, weight: FloatArray
     return float(weight @ (bend + _tail(TRIGAMMA, k, y)))
 
 
+def size_log_likelihood(k: float, y: FloatArray, mu: FloatArray, weight: FloatArray) -> float:
+    """Σ s log p(y | μ, k), the terms of y alone left out; k = ∞ is the Poisson.
+
+    >>> y, mu = np.array([0.0, 3.0]), np.array([1.0, 2.0])
+    >>> gap = size_log_likelihood(1e9, y, mu, np.ones(2)) - size_log_likelihood(np.inf, y, mu, np.ones(2))
+    >>> bool(abs(gap) < 1e-6)
+    True
+    """
+    if k == np.inf:
+        return float(weight @ (scipy.special.xlogy(y, mu) - mu))
+    if k < SERIES:
+        rise = scipy.special.gammaln(k + y) - scipy.special.gammaln(k) - y * np.log(k)
+        return float(weight @ (rise + scipy.special.xlogy(y, mu) - (k + y) * np.log1p(mu / k)))
+    v = (y - mu) / (mu + k)
+    bend = (mu + k) * ((1.0 + v) * np.log1p(v) - v) - 0.5 * np.log1p(y / k) - _tail(LOG_GAMMA, k, y)
+    return float(weight @ (scipy.special.xlogy(y, mu) - mu + bend))
+
+
 def best_size(y: FloatArray, mu: FloatArray, weight: FloatArray, start: float) -> float:
-    """The k at which the score vanishes, the means held; infinity where the likelihood rises all the way.
+    """The k at which the likelihood has its maximum nearest to ``start``, the means held; infinity, or 0, where it
+    rises all the way.
 
     >>> y = np.array([0.0, 0, 1, 2, 3, 12])
     >>> round(best_size(y, np.full(6, 3.0), np.ones(6), 1.0), 6)
@@ -62,22 +82,20 @@ def best_size(y: FloatArray, mu: FloatArray, weight: FloatArray, start: float) -
     >>> best_size(y[:4], np.full(4, 0.75), np.ones(4), 1.0)
     inf
     """
-    if not excess(y, mu, weight) > 0:
-        return np.inf
 
     def slope(t: float) -> float:
         k = float(np.exp(t))
         return k * size_score(k, y, mu, weight)
 
     low = high = float(np.log(np.clip(start, 10 * SMALL, 0.1 * LARGE)))
-    while slope(low) < 0 and low > np.log(SMALL):
-        low -= 1.0
-    while slope(high) > 0 and high < np.log(LARGE):
-        high += 1.0
-    if high >= np.log(LARGE):
-        return np.inf
-    if low <= np.log(SMALL):
-        return 0.0
+    while slope(low) < 0:
+        high, low = low, low - 1.0
+        if low <= np.log(SMALL):
+            return 0.0
+    while slope(high) > 0:
+        low, high = high, high + 1.0
+        if high >= np.log(LARGE):
+            return np.inf
     return (
         float(np.exp(scipy.optimize.brentq(slope, low, high, xtol=1e-13, rtol=1e-13)))
         if low < high
@@ -85,12 +103,16 @@ def best_size(y: FloatArray, mu: FloatArray, weight: FloatArray, start: float) -
     )
 
 
-def moment_size(y: FloatArray, mu: FloatArray, weight: FloatArray) -> float:
-    """Where to begin: Σ μ² / Σ [(y − μ)² − y], held within sensible bounds."""
+def first_size(y: FloatArray, mu: FloatArray, weight: FloatArray) -> float:
+    """Where to begin: the best of the moments' Σ μ² / Σ [(y − μ)² − y] and a size for each order of magnitude.
+
+    The likelihood may have several maxima: counts of small mean can be spread out while those of large mean are not.
+    """
     spread = excess(y, mu, weight)
-    if not spread > 0:
-        return 1e3
-    return float(np.clip(float(weight @ (mu * mu)) / spread, 1e-3, 1e5))
+    tried = [10.0**e for e in range(-3, 6)]
+    if spread > 0:
+        tried.append(float(np.clip(float(weight @ (mu * mu)) / spread, 1e-3, 1e5)))
+    return max(tried, key=lambda k: size_log_likelihood(k, y, mu, weight))
 
 
 def _tail(series: tuple[tuple[int, float], ...], k: float, y: FloatArray) -> FloatArray:

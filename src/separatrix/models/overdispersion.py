@@ -16,7 +16,13 @@ import numpy as np
 
 from separatrix.core.links import Link
 from separatrix.core.numerics import FloatArray
-from separatrix.core.overdispersion import LARGE, best_size, excess, moment_size, size_information
+from separatrix.core.overdispersion import (
+    LARGE,
+    best_size,
+    first_size,
+    size_information,
+    size_log_likelihood,
+)
 from separatrix.core.responses import NegativeBinomial, Poisson, Response
 from separatrix.data.influence import row_scores
 from separatrix.data.observations import Observations
@@ -25,6 +31,7 @@ from separatrix.models.likelihood import joined
 from separatrix.solve.linear import LinearFit, Problem
 
 ROUNDS = 60
+ROUNDING = 1e-12  # of a log-likelihood
 STILL = 1e-9  # log k' − log k at which the two agree
 
 
@@ -55,9 +62,8 @@ def fit_with_size(model: Any, problem: Problem, seen: Observations, link: Link) 
         words = "theta: interrupted before it was estimated; the weights are a Poisson model's"
         return SizeFit(Poisson(), problem, existence, fit, np.nan, np.nan, words)
     mu = _means(fit, seen, link, s)
-    if not excess(y, mu, s) > 0:
-        return _poisson(problem, existence, fit)
-    k, before = moment_size(y, mu, s), (np.nan, np.nan)
+    plain, k, before = (problem, existence, fit), first_size(y, mu, s), (np.nan, np.nan)
+    at_infinity = _worth(np.inf, y, mu, s, fit)
     rounds, moved = 0, np.inf
     while rounds < ROUNDS:
         rounds += 1
@@ -74,7 +80,9 @@ def fit_with_size(model: Any, problem: Problem, seen: Observations, link: Link) 
         before = float(np.log(k)), moved
         k = float(np.exp(t))
         if k >= LARGE:
-            return _poisson(*_fitted(model, problem, seen, Poisson(), link, fit))
+            return _poisson(*plain)
+    if abs(moved) <= STILL and _worth(k, y, mu, s, fit) <= at_infinity + ROUNDING * abs(at_infinity):
+        return _poisson(*plain)
     information = size_information(k, y, mu, s)
     error = float(1.0 / np.sqrt(information)) if information > 0 else np.nan
     words = (
@@ -107,6 +115,12 @@ def _means(fit: LinearFit, seen: Observations, link: Link, s: FloatArray) -> Flo
     eta = row_scores(fit.objective, fit.outcome.theta)
     mu = link.inverse(eta if seen.offset is None else eta + seen.offset)
     return np.where(s > 0, mu, 0.0)
+
+
+def _worth(k: float, y: FloatArray, mu: FloatArray, s: FloatArray, fit: LinearFit) -> float:
+    """The log-likelihood (but for terms of y), less what a ridge takes: what sizes are compared by."""
+    lost = 0.5 * fit.objective.ridge * float(s.sum()) * float(fit.coef @ fit.coef)
+    return size_log_likelihood(k, y, mu, s) - lost
 
 
 def _stride(t: float, moved: float, before: tuple[float, float]) -> float:
