@@ -85,9 +85,9 @@ class ComplementNB(MultinomialNB):
 
     norm: bool = False
     # of no use here: no parameters
-    smoothing: ClassVar[Any] = None
-    em_tol: ClassVar[float] = 1e-6
-    em_max_iter: ClassVar[int] = 500
+    smoothing: ClassVar[Any] = None  # type: ignore[misc]
+    em_tol: ClassVar[float] = 1e-6  # type: ignore[misc]
+    em_max_iter: ClassVar[int] = 500  # type: ignore[misc]
 
     _em = False
     class_log_prior_ = Report(
@@ -146,7 +146,7 @@ class ComplementNB(MultinomialNB):
     # ---- no density ----
 
     @available_if(lambda self: _no_density(self, "sample"))
-    def sample(self, *_: Any, **__: Any) -> Any:  # type: ignore[override]
+    def sample(self, *_: Any, **__: Any) -> Any:
         """Not there: the weights are of the other classes' words."""
 
     @available_if(lambda self: _no_density(self, "score_samples"))

@@ -90,7 +90,7 @@ class Gaussian(Generative):
     priors_: Any
 
     @property
-    def class_prior_(self) -> Any:  # type: ignore[override]
+    def class_prior_(self) -> Any:
         """``priors_``, by the name other models have for it."""
         return self.priors_
 

@@ -482,7 +482,7 @@ class Generative(Answers):
         weight[index] = facts.weight
         return Facts(weight, facts.of_x.spread(index, k))
 
-    def _solve(self, facts: Facts, findings: list[str]) -> tuple[float, float]:
+    def _solve(self, facts: Facts, findings: Findings) -> tuple[float, float]:
         """Set the parameters; returns the moment residual and the mean of −log p(x | y) over the rows."""
         raise NotImplementedError
 

@@ -57,6 +57,13 @@ class Part:
 
     columns: Any = None
     family: Any = None
+    centre: Any  # these are worked out by `at`
+    square: Any
+    slope: Any
+    constant: Any
+    far: bool
+    odds: Any
+    certain: bool
     log_prior = 0.0  # log density of the parameters under the smoothing's prior, for EM
 
     def of(self, cells: Any) -> Any:
@@ -273,9 +280,7 @@ class NormalPart(Part):
         found = np.dot(z, self.slope.T)
         found += np.dot(np.multiply(z, z, dtype=np.float64), self.square.T)
         found += ~missing @ self.constant.T if missing.any() else self.constant.sum(axis=1)
-        if not np.isfinite(
-            found.sum()
-        ):  # squares beyond the range of numbers: (x − μ)²/σ² is −∞ there, not NaN
+        if not np.isfinite(found.sum()):  # squares beyond numbers: (x − μ)²/σ² is −∞ there, and no NaN
             beyond = ~np.isfinite(found).all(axis=1)
             found[beyond] = 0.0
             again = np.zeros((int(beyond.sum()), out.shape[1]))
