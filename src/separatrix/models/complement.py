@@ -13,10 +13,9 @@ Shapes: counts X (n, p), K classes. Cost: one sweep, O(stored cells); prediction
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
 from separatrix.core.grouped import GroupSums
 from separatrix.core.numerics import FloatArray
@@ -145,21 +144,23 @@ class ComplementNB(MultinomialNB):
 
     # ---- no density ----
 
-    @available_if(lambda self: _no_density(self, "sample"))
-    def sample(self, *_: Any, **__: Any) -> Any:
+    @property
+    def sample(self) -> Any:  # type: ignore[override]
         """Not there: the weights are of the other classes' words."""
+        return self._no_density("sample")
 
-    @available_if(lambda self: _no_density(self, "score_samples"))
-    def score_samples(self, X: Any) -> Any:
+    @property
+    def score_samples(self) -> Any:  # type: ignore[override]
         """Not there: the scores are no densities."""
+        return self._no_density("score_samples")
 
-    @available_if(lambda self: _no_density(self, "class_log_density"))
-    def class_log_density(self, X: Any) -> Any:
+    @property
+    def class_log_density(self) -> Any:  # type: ignore[override]
         """Not there: the scores are no densities."""
+        return self._no_density("class_log_density")
 
-
-def _no_density(model: Any, name: str) -> bool:
-    raise AttributeError(
-        f"{type(model).__name__} has no {name}: its scores weigh a row against the other classes, and are no "
-        "density; MultinomialNB has one"
-    )
+    def _no_density(self, name: str) -> NoReturn:
+        raise AttributeError(
+            f"{type(self).__name__} has no {name}: its scores weigh a row against the other classes, and are no "
+            "density; MultinomialNB has one"
+        )

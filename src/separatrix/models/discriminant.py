@@ -83,7 +83,7 @@ class LinearDiscriminantAnalysis(
     covariance_ = Report(_instead)
     explained_variance_ratio_ = Report("edit scalings_, which transform")
 
-    @property
+    @property  # type: ignore[misc]
     def class_prior_(self) -> Any:  # type: ignore[override]
         """``priors_``, by the name other models have for it."""
         return self.priors_
