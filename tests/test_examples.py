@@ -16,21 +16,42 @@ SCRIPTS = sorted(
 )
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_example_runs_and_draws(name, tmp_path):
-    environment = os.environ | {
-        "MPLBACKEND": "Agg",
-        "SEPARATRIX_OUT": str(tmp_path),
-        "PYTHONIOENCODING": "utf-8",
-    }
+@pytest.fixture(scope="module")
+def runner():
+    """(exit status, what was printed, what was complained of) of a script, run in a process of its own."""
+    environment = os.environ | {"MPLBACKEND": "Agg", "PYTHONIOENCODING": "utf-8"}
+    if not hasattr(os, "fork"):
+        yield lambda script, folder: alone(script, folder, environment)
+        return
+    with subprocess.Popen(
+        [sys.executable, str(ROOT / "tests" / "forked.py")],
+        cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8",
+    ) as server:  # fmt: skip
+
+        def forked(script, folder):
+            print(script, folder, sep="\t", file=server.stdin, flush=True)
+            code = int(server.stdout.readline())
+            return code, *((folder / name).read_text(encoding="utf-8") for name in ("stdout", "stderr"))
+
+        yield forked
+        server.stdin.close()
+
+
+def alone(script, folder, environment):
     done = subprocess.run(
-        [sys.executable, "-W", "error::RuntimeWarning", str(ROOT / "examples" / name)],
-        cwd=ROOT, env=environment, capture_output=True, text=True, encoding="utf-8", timeout=120,
+        [sys.executable, "-W", "error::RuntimeWarning", str(script)], cwd=ROOT, timeout=120,
+        env=environment | {"SEPARATRIX_OUT": str(folder)}, capture_output=True, text=True, encoding="utf-8",
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "Warning" not in done.stderr, done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_example_runs_and_draws(name, tmp_path, runner):
+    code, said, complained = runner(ROOT / "examples" / name, tmp_path)
+    assert code == 0, complained
+    assert "Warning" not in complained, complained
     picture = tmp_path / f"{name.removesuffix('.py')}.png"
-    assert f"wrote {picture}" in done.stdout
+    assert f"wrote {picture}" in said
     image = plt.imread(picture)
     assert min(image.shape[:2]) > 500
     assert image[..., :3].std() > 0.05  # not a blank sheet
@@ -40,3 +61,15 @@ def test_example_runs_and_draws(name, tmp_path):
 def test_every_example_is_listed():
     listed = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
     assert [name for name in SCRIPTS if f"({name})" not in listed] == []
+
+
+def test_a_script_that_breaks_or_warns_is_noticed(tmp_path, runner):
+    script = tmp_path / "broken.py"
+    for line, word in (
+        ("1 / 0", "ZeroDivisionError"),
+        ("np.float64(1) / 0", "RuntimeWarning"),
+        ("exit(3)", ""),
+    ):
+        script.write_text(f"import sys, numpy as np\nassert 'separatrix' not in sys.modules\n{line}\n")
+        code, _, complained = runner(script, tmp_path)
+        assert code == (3 if "exit" in line else 1) and word in complained
