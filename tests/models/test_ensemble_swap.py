@@ -389,3 +389,14 @@ def test_trees_of_iris_in_a_bag_are_those_of_iris_alone():
         again = clone(h).fit(Z[rows], t[rows])
         np.testing.assert_allclose(again.predict(Z), h.predict(Z), atol=1e-12)
         assert h.get_n_leaves() == 5
+
+
+def test_columns_of_a_bag_may_be_edited_even_where_all_have_all():
+    model = BaggingClassifier(n_estimators=3, random_state=0).fit(X, Y)
+    turned = np.arange(6)[::-1]
+    parts = [h.predict_proba(X) for h in model]
+    model.estimators_features_[1] = turned
+    parts[1] = model[1].predict_proba(X[:, turned])
+    np.testing.assert_allclose(model.predict_proba(X), np.mean(parts, axis=0), atol=1e-12)
+    with pytest.raises(ValueError, match="read-only"):
+        model.estimators_features_[0][0] = 3

@@ -307,3 +307,18 @@ def test_best_first_with_holes_and_levels():
         np.testing.assert_allclose(model.predict_proba(X[rows])[0, 1], y[rows].mean(), atol=1e-12)
     pairs = {(a, b) for a, b in zip(full.apply(X), model.apply(X), strict=True)}
     assert len(pairs) == full.get_n_leaves()
+
+
+@pytest.mark.parametrize("kind", FORESTS, ids=lambda k: k.__name__)
+def test_attributes_are_scikit_learns(kind):
+    X, y = iris()
+    settings = {"n_estimators": 3, "bootstrap": True, "oob_score": True, "warm_start": True}
+    with pytest.warns(UserWarning, match="OOB"):  # few trees
+        peer = getattr(ensemble, kind.__name__)(**settings).fit(X, y)
+    model = kind(**settings).fit(X, y)
+    names = {n for n in (*vars(peer), "estimators_samples_") if n.endswith("_") and not n.startswith("_")}
+    assert [n for n in names if not hasattr(model, n)] == []
+    assert model.estimator_.random_state is None and not hasattr(model.estimator_, "classes_")
+    assert model[0].verdict_.status == "no claim" and "leaves" in str(model[0].verdict_)
+    with pytest.warns(UserWarning, match="the 3 trees asked for are there already"):
+        model.fit(X, y)

@@ -225,7 +225,11 @@ def _bagging(g: Graph, model: Any, cells: Cells) -> Answer:
     else:
         shares = ""
         for b, learner in enumerate(model.estimators_):
-            mine = cells if model._draws.all_columns else cells.some(model.estimators_features_[b].tolist())
+            mine = (
+                cells
+                if model._whole_tables()
+                else cells.some(np.asarray(model.estimators_features_[b]).tolist())
+            )
             if model._soft(learner):
                 found = convert(g, learner, mine).probabilities
                 assert found is not None

@@ -32,6 +32,7 @@ from separatrix.data.estimator import Estimator
 from separatrix.data.interrupts import until_interrupted
 from separatrix.data.kernels import Index
 from separatrix.data.side_by_side import total_of
+from separatrix.data.trees import sealed
 from separatrix.models.bag_fits import (
     Bag,
     Plan,
@@ -169,7 +170,7 @@ class Bagging(Members, Estimator):
             numbers = self._numbers() if warm else np.empty(0, dtype=np.intp)
             old = (self.estimators_, self.estimators_features_) if warm else ([], [])
             self.estimators_ = [*old[0], *(run.models[b].model for b in order)]
-            self.estimators_features_ = [*old[1], *(draws.columns(b) for b in order)]
+            self.estimators_features_ = [*old[1], *self._columns_drawn(draws, order, old[1])]
             self._bag_numbers = np.append(numbers, np.array(order, dtype=np.intp))
             for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
                 self.__dict__.pop(name, None)
@@ -288,9 +289,23 @@ class Bagging(Members, Estimator):
         out[self._present] = values
         return out
 
+    def _columns_drawn(self, draws: Draws, bags: list[int], old: list[Index]) -> list[Index]:
+        """The columns of each bag; where all have all, one array that they share."""
+        if not draws.all_columns:
+            return [draws.columns(b) for b in bags]
+        every = old[0] if old else sealed(np.arange(draws.p))
+        return [every] * len(bags)
+
+    def _whole_tables(self) -> bool:
+        """Whether every learner sees all columns in their order, by what ``estimators_features_`` says now."""
+        found = self.estimators_features_
+        if not (self._draws.all_columns and len(found)):
+            return False
+        return all(f is found[0] for f in found) and np.array_equal(found[0], np.arange(self._draws.p))
+
     def _columns_of(self, X: Any, bag: int) -> Any:
         """X as bag number ``bag`` in the list of estimators sees it."""
-        if self._draws.all_columns:
+        if self._whole_tables():
             return X
         learners, columns = len(self.estimators_), len(self.estimators_features_)
         if learners != columns:

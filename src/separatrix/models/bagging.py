@@ -192,12 +192,12 @@ class BaggingClassifier(ClassifierMixin, Bagging):
     @property
     def _votes(self) -> LinearVotes | None:
         """Logistic regressions as one product, where the learners are that, as they stand."""
-        return LinearVotes.of(self.estimators_, self.classes_) if self._draws.all_columns else None
+        return LinearVotes.of(self.estimators_, self.classes_) if self._whole_tables() else None
 
     @property
     def _forest(self) -> Forest | None:
         """Trees as one forest, where the learners are that, as they stand."""
-        return forest_of(self.estimators_, self.classes_) if self._draws.all_columns else None
+        return forest_of(self.estimators_, self.classes_) if self._whole_tables() else None
 
     def _soft(self, model: Any) -> bool:
         return self.voting == "soft" and hasattr(model, "predict_proba")
@@ -360,7 +360,7 @@ random_state, verbose : as in :class:`BaggingClassifier`
     @property
     def _forest(self) -> Forest | None:
         """Trees as one forest, where the learners are that, as they stand."""
-        return forest_of(self.estimators_, None) if self._draws.all_columns else None
+        return forest_of(self.estimators_, None) if self._whole_tables() else None
 
     def _said(self, b: int, cells: Any) -> FloatArray:
         said = np.asarray(self.estimators_[b].predict(self._columns_of(cells, b)))

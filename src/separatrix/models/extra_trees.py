@@ -46,7 +46,7 @@ class ExtraTreesClassifier(ForestClassifier):
 
     Attributes
     ----------
-    classes_, n_classes_, n_features_in_, feature_importances_ : as in scikit-learn
+    classes_, n_classes_, n_outputs_, n_features_in_, feature_importances_, estimator_ : as in scikit-learn
     estimators_ : the trees (:class:`~separatrix.DecisionTreeClassifier`), each with its ``random_state``; predictions
         go through this list, so that trees may be taken out or put in. ``len(model)``, ``model[3]``, iteration
     oob_score_, oob_decision_function_ (n, K) : NaN in rows that are in every bag

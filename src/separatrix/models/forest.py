@@ -20,6 +20,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_count
 from separatrix.data.trees import Forest, grow_forest, tree_seeds
@@ -226,26 +227,33 @@ class ForestModel(Members, TreeModel):
 
         say = self._say(len(old)) if self.verbose else None
         new: list[Any] = []
-        if seeds:
+        if not seeds:
+            warn(f"warm_start=True and the {len(old)} trees asked for are there already: nothing was grown")
+        else:
             grown = grow_forest(columns, y, classes, options, 0, len(seeds), weights, seeds=seeds, report=say)
             new = [
                 self._member(seeds[t], replace(grown, trees=(tree,), numbers=(0,), asked=1))
                 for t, tree in zip(grown.numbers, grown.trees, strict=True)
             ]
         self._seed, self._rows, self._draws = seed, n, draws
+        self.estimator_, self.n_outputs_ = self._unfitted(None), 1
         self.estimators_ = [*old, *new]
         return columns, len(seeds) - len(new)
 
     def _member(self, seed: int, forest: Forest) -> Any:
         """One tree, as an estimator of its own."""
-        kind: Any = DecisionTreeRegressor if isinstance(self, TreeRegressor) else DecisionTreeClassifier
-        tree = kind(
-            splitter=self._splitter, random_state=seed, **{name: getattr(self, name) for name in SHARED}
-        )
+        tree = self._unfitted(seed)
         tree._forest, tree._nominal, tree.n_features_in_ = forest, self._nominal, self.n_features_in_
         if isinstance(self, TreeClassifier):
             tree.classes_, tree.n_classes_ = self.classes_, self.n_classes_
+        tree.verdict_ = tree._verdict(time.perf_counter(), None, [], int(forest.trees[0].count[0]))
         return tree
+
+    def _unfitted(self, seed: int | None) -> Any:
+        """A tree as this forest grows them."""
+        kind: Any = DecisionTreeRegressor if isinstance(self, TreeRegressor) else DecisionTreeClassifier
+        shared = {name: getattr(self, name) for name in SHARED}
+        return kind(splitter=self._splitter, random_state=seed, **shared)
 
     def _say(self, before: int) -> Callable[[int], None]:
         every = max(1, self.n_estimators // 10)

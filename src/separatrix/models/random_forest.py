@@ -44,7 +44,7 @@ class RandomForestClassifier(ForestClassifier):
 
     Attributes
     ----------
-    classes_, n_classes_, n_features_in_, feature_importances_ : as in scikit-learn
+    classes_, n_classes_, n_outputs_, n_features_in_, feature_importances_, estimator_ : as in scikit-learn
     estimators_ : the trees (:class:`~separatrix.DecisionTreeClassifier`), each with its ``random_state``; predictions
         go through this list, so that trees may be taken out or put in. ``len(model)``, ``model[3]``, iteration
     estimators_samples_ : the rows of each tree's bag

@@ -291,7 +291,7 @@ class TreeModel(Estimator):
     def _verdict(
         self, began: float, columns: Any, findings: list[str], rows: int, missing: int = 0
     ) -> Verdict:
-        """``missing``: how many trees were not grown, for Ctrl-C."""
+        """``missing``: how many trees were not grown, for Ctrl-C; without columns nothing is said of them."""
         trees = self._forest.trees
         left = [
             float(np.average(t.impurity[~t.splits], weights=t.leaf_weight[t.extra[~t.splits]])) for t in trees
@@ -311,7 +311,7 @@ class TreeModel(Estimator):
             )
         else:
             said.append(f"depth {depth[0]}, {leaves[0]} leaves, {rows} rows")
-        constant = columns.constant()
+        constant = np.zeros(0, bool) if columns is None else columns.constant()
         if constant.any():
             said.append(f"{self._named(constant)} constant or missing throughout: never split on")
         if isinstance(columns, Binned) and columns.coarse.any():
