@@ -5,10 +5,18 @@ from __future__ import annotations
 import signal
 from contextlib import suppress
 
+import numpy as np
 import pytest
 from sklearn.model_selection import cross_val_score
 
-from separatrix import SVC, BaggingClassifier, ExtraTreesClassifier, LogisticRegression, keep_going
+from separatrix import (
+    SVC,
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GaussianNB,
+    LogisticRegression,
+    keep_going,
+)
 from separatrix.data import interrupts
 from tests.laws.catalogue import answers, assert_same_bits, cases, quietly
 
@@ -107,6 +115,22 @@ def test_trees_that_were_grown_stay(monkeypatch, overlapping):
     assert len(model.estimators_) == 7 and model.verdict_.status == "interrupted"
 
 
+def test_steps_of_em_that_were_made_stay(monkeypatch, overlapping):
+    from separatrix.models import generative
+
+    X, y = overlapping
+    half = np.where(np.arange(len(y)) % 2, y, -1)
+    model, few = GaussianNB(), GaussianNB(em_max_iter=3)
+    quietly(few.fit, X, half)
+    with monkeypatch.context() as patch:
+        patch.setattr(generative, "sweep", Signal(generative.sweep, 5))  # the facts, three steps, and then
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, half)
+    assert model.verdict_.status == "interrupted" and len(model.log_likelihoods_) == 3
+    np.testing.assert_array_equal(model.theta_, few.theta_)
+    np.testing.assert_array_equal(model.predict_proba(X), few.predict_proba(X))
+
+
 def test_a_ctrl_c_that_was_lost_on_its_way_is_raised(overlapping):
     """Python drops an exception that arises in a callback of the compiler; the fit raises it at its next step."""
     with interrupts.listening():
@@ -131,8 +155,6 @@ def test_the_next_fit_is_as_if_nothing_had_been(monkeypatch, overlapping):
 
 @pytest.fixture
 def overlapping():
-    import numpy as np
-
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3))
     return X, (X[:, 0] + rng.normal(size=120) > 0).astype(int)

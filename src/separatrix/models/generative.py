@@ -41,6 +41,7 @@ from separatrix.data.door import (
     rows_of,
 )
 from separatrix.data.engine import sweep
+from separatrix.data.interrupts import until_interrupted
 from separatrix.data.rows import Block, Rows
 from separatrix.models.answers import Answers, InfiniteCell
 from separatrix.models.impossible import Findings, Watch, warn_no_spread
@@ -360,20 +361,28 @@ class Generative(Answers):
         path: list[float] = []
         stopped, fell = f"em_max_iter = {self.em_max_iter}", 0.0
         total = rows.total_weight
-        for _ in range(self.em_max_iter):
-            expected: _Expected = sweep(_expectation, rows, _Task(self._now(), len(self.classes_)))[0]
-            value = (expected.log_likelihood + self._log_prior_density()) / total
-            if path:
-                rise = value - path[-1]
-                fell = max(fell, -rise)
-                path.append(value)
-                if rise <= self.em_tol * max(1.0, abs(value)):
-                    stopped = "the likelihood rises by less than em_tol"
-                    break
-            else:
-                path.append(value)
-            self._facts_seen = expected.facts
-            self._solve_all(expected.facts, notes, began, 0.0)
+        kept = dict(self.__dict__)  # of the last step that is whole
+        with until_interrupted() as watch:
+            for _ in range(self.em_max_iter):
+                expected: _Expected = sweep(_expectation, rows, _Task(self._now(), len(self.classes_)))[0]
+                value = (expected.log_likelihood + self._log_prior_density()) / total
+                if path:
+                    rise = value - path[-1]
+                    fell = max(fell, -rise)
+                    path.append(value)
+                    if rise <= self.em_tol * max(1.0, abs(value)):
+                        stopped = "the likelihood rises by less than em_tol"
+                        break
+                else:
+                    path.append(value)
+                self._facts_seen = expected.facts
+                self._solve_all(expected.facts, notes, began, 0.0)
+                kept = dict(self.__dict__)
+        if watch.interrupted:
+            if not path:
+                raise KeyboardInterrupt("no step of EM was finished")
+            self.__dict__.update(kept)
+            stopped = "interrupted"
         self.log_likelihoods_ = np.array(path)
         findings = [
             f"EM: {hidden}, {len(path)} steps; the optimum is a local one",
@@ -383,12 +392,13 @@ class Generative(Answers):
         if fell > slack:
             findings.append(f"the likelihood fell by {fell:.1e} in one step, which EM should not do")
         converged = stopped.startswith("the")
+        status: Any = "no claim" if converged else "interrupted" if watch.interrupted else "not converged"
         self.verdict_ = Verdict(
-            type(self).__name__, "no claim" if converged else "not converged", -path[-1], np.inf,
+            type(self).__name__, status, -path[-1], np.inf,
             float(self.em_tol), None, 1.0 + len(path), time.perf_counter() - began, stopped,
             (*findings, *self.verdict_.findings[1:]),
         )  # fmt: skip
-        if not converged:
+        if status == "not converged":
             warn(
                 f"EM stopped after {len(path)} steps: raise em_max_iter",
                 ConvergenceWarning,
