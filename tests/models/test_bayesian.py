@@ -340,6 +340,35 @@ def test_weight_is_repetition_and_zero_is_absence(make, K, seed):
     assert b.bic_ == pytest.approx(a.bic_, rel=1e-9)
 
 
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 3.0}])
+def test_a_class_weight_is_a_weight_of_its_rows(K, class_weight):
+    X, y = overlapping(90, 3, K, seed=4)
+    X, y = X[20:], y[20:]
+    own = np.linspace(0.5, 2.0, len(y))
+    totals = np.bincount(y, own)
+    each = totals.sum() / (K * totals) if class_weight == "balanced" else np.array([3.0, 1.0, 1.0])
+    model = BayesianLogisticRegression(class_weight=class_weight)
+    expected = BayesianLogisticRegression().fit(X, y, sample_weight=each[y] * own)
+    assert_same_belief(model.fit(X, y, sample_weight=own), expected, tol=1e-9)
+    if isinstance(class_weight, dict):
+        online = model.partial_fit(X[:30], y[:30], sample_weight=each[y[:30]])
+        assert np.isfinite(online.log_evidence_)
+        return
+    with pytest.raises(ValueError, match="needs all rows at once"):
+        model.partial_fit(X, y)
+
+
+@pytest.mark.parametrize("class_weight, match", [
+    ("fair", 'unknown: use "balanced"'), ([1.0, 2.0], "must be a dictionary"), ({7: 1.0}, "names 7"),
+    ({0: 0.0}, "must be positive"),
+])  # fmt: skip
+def test_class_weights_that_cannot_be_meant(class_weight, match):
+    X, y = overlapping(40, 2, 2, seed=0)
+    with pytest.raises(ValueError, match=match):
+        BayesianLogisticRegression(class_weight=class_weight).fit(X, y)
+
+
 @priors
 @few
 @given(seed=seeds)

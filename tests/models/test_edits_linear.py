@@ -371,6 +371,19 @@ def test_sparse_coefficients_predict_the_same(name, storage, tmp_path):
     np.testing.assert_array_equal(model.decision_function(cells), scores)
 
 
+def test_pictures_read_sparse_and_edited_coefficients():
+    from separatrix.show.coefficients import read_coefficients
+
+    X, y = load_iris(return_X_y=True)
+    model = LogisticRegression(C=np.inf).fit(X[:, :2], y == 2)
+    names, panels, note = read_coefficients(model, 0.95, True)
+    again = read_coefficients(model.sparsify(), 0.95, True)
+    assert again[0] == names and again[2] == note
+    np.testing.assert_array_equal(again[1][0].value, panels[0].value)
+    model.densify().intercept_ += 1.0
+    assert "edited after the fit" in read_coefficients(model, 0.95, True)[2]
+
+
 def test_sparsify_needs_a_fit():
     with pytest.raises(Exception, match="must be fitted before sparsifying"):
         LogisticRegression().sparsify()

@@ -94,7 +94,8 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
     Attributes
     ----------
     coef_, intercept_ : the mode m_n: (1, p) and (1,), or (K, p) and (K,), which sum to zero over classes
-    coef_sd_, intercept_sd_ : posterior standard deviations, of the same shapes
+        Both may be edited: predictions, intervals and draws then have that mean, and ``partial_fit`` goes on from it
+    coef_sd_, intercept_sd_ : posterior standard deviations, of the same shapes, read-only as ``covariance_`` is
     covariance_ : S_n, the intercept first, then the columns: (p+1, p+1); for K classes (K(p+1), K(p+1)), class by
         class, singular along the part common to all. Without an intercept p in place of p+1
     prior_precision_ : the precision used or found: a number, or (p,) (np.inf: switched off); None with a covariance

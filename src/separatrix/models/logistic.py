@@ -80,7 +80,7 @@ class LogisticRegression(Inferential, LinearClassifier):
     Attributes
     ----------
     coef_ : (1, p) or (K, p); ±inf or NaN where no finite estimate exists (see ``verdict_``)
-    intercept_ : (1,) or (K,)
+    intercept_ : (1,) or (K,); both may be assigned or edited, and every prediction, margin and ``verify`` follows
     classes_, n_features_in_, feature_names_in_, n_iter_ : as in scikit-learn
     rule_ : the :class:`~separatrix.LinearRule` that predicts
     verdict_ : the :class:`~separatrix.Verdict`

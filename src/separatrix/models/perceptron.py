@@ -205,7 +205,8 @@ class Perceptron(FromMistakes, LinearClassifier):
         """Learn online from the next rows, each visited once in the order given; go on where the last call ended.
 
         ``classes`` lists all labels and is needed in the first call. Chunks in turn are one pass over all rows. The
-        mistakes are counted over all calls; no claim is made about rows that are gone.
+        mistakes are counted over all calls; no claim is made about rows that are gone. Weights edited between two
+        calls are where the second begins; an average begins anew with them.
         """
         began = time.perf_counter()
         self._check_parameters()

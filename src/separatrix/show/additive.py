@@ -18,7 +18,7 @@ import numpy as np
 
 from separatrix.core.numerics import FloatArray, expit
 from separatrix.models.calibration import Sigmoid
-from separatrix.show.reading import Table, codes_of, last_step, name_of, table_of
+from separatrix.show.reading import Table, codes_of, last_step, name_of, table_of, weights_of
 
 MISS = 1e-8  # by which a sum over columns may miss the score, as a share of its largest sum of terms
 BLOCK = 20_000  # rows asked for at a time
@@ -168,7 +168,7 @@ def _slopes(
     inner = last_step(model)
     if inner is not model or not hasattr(inner, "coef_") or not all(table.numeric):
         return None
-    coef = np.atleast_2d(np.asarray(inner.coef_, dtype=float))
+    coef = weights_of(inner)
     if coef.shape[1] != table.p or not np.isfinite(coef).all() or not np.isfinite(base):
         return None
     cells = table.numbers()

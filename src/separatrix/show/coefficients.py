@@ -16,7 +16,7 @@ import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.show.look import SMALL, USUAL, Display, Theme, head, paint, say
-from separatrix.show.reading import check_fitted, last_step, name_of
+from separatrix.show.reading import check_fitted, last_step, name_of, weights_of
 
 INTERCEPT = "(Intercept)"
 MOST_PANELS = 12
@@ -228,7 +228,7 @@ def read_coefficients(model: Any, level: float, intercept: bool) -> tuple[list[s
     inner = last_step(model)
     if not hasattr(inner, "coef_"):
         raise TypeError(f"{name_of(model)} has no coef_: coefficients are a linear model's")
-    coef = np.atleast_2d(np.asarray(inner.coef_, dtype=float))
+    coef = weights_of(inner)
     columns = column_names(model, coef.shape[1])
     if hasattr(inner, "summary"):
         try:

@@ -238,6 +238,12 @@ def last_step(model: Any) -> Any:
     return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
+def weights_of(inner: Any) -> FloatArray:
+    """``coef_`` of a linear model as (K, p), dense where it was made sparse."""
+    coef = inner.coef_
+    return np.atleast_2d(np.asarray(coef.toarray() if hasattr(coef, "toarray") else coef, dtype=float))
+
+
 def check_fitted(model: Any, what: str = "drawing it") -> None:
     """One sentence for a model that is a class, or was not fitted."""
     if isinstance(model, type):

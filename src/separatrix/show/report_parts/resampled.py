@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from separatrix.core.numerics import FloatArray
 from separatrix.show.coefficients import Panel
-from separatrix.show.reading import last_step
+from separatrix.show.reading import last_step, weights_of
 from separatrix.show.report_parts.answers import take
 from separatrix.show.report_parts.sums import before
 
@@ -67,6 +67,6 @@ def with_ends(model: Any, X: Any, y: Any, panels: list[Panel], level: float) -> 
 
 def _weights(inner: Any) -> FloatArray:
     """(K, 1 + p), the constant first."""
-    coef = np.atleast_2d(np.asarray(inner.coef_, dtype=float))
+    coef = weights_of(inner)
     constant = np.broadcast_to(np.atleast_1d(np.asarray(inner.intercept_, dtype=float)), (len(coef),))
     return np.column_stack([constant, coef])
