@@ -322,3 +322,15 @@ def test_attributes_are_scikit_learns(kind):
     assert model[0].verdict_.status == "no claim" and "leaves" in str(model[0].verdict_)
     with pytest.warns(UserWarning, match="the 3 trees asked for are there already"):
         model.fit(X, y)
+
+
+@pytest.mark.parametrize("kind", FORESTS, ids=lambda k: k.__name__)
+def test_a_row_of_weight_two_is_drawn_as_two_rows(kind):
+    X, z = coarse(60)
+    y = z if kind in REGRESSORS else (z > z.mean()).astype(int)
+    w = np.random.default_rng(3).integers(0, 3, 60)
+    setting = {"n_estimators": 5, "bootstrap": True, "max_samples": 40, "random_state": 2}
+    one = kind(**setting).fit(X, y, sample_weight=w)
+    two = kind(**setting).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    said = "predict" if kind in REGRESSORS else "predict_proba"
+    np.testing.assert_allclose(getattr(one, said)(X), getattr(two, said)(X), rtol=1e-12, atol=1e-12)
