@@ -17,6 +17,7 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, R
 import separatrix
 from separatrix import (
     SVC,
+    SVR,
     AdaBoostClassifier,
     BaggingClassifier,
     BaggingRegressor,
@@ -38,6 +39,8 @@ from separatrix import (
     LogisticRegression,
     MultinomialNB,
     NaiveBayes,
+    NuSVC,
+    OneClassSVM,
     Perceptron,
     QuadraticDiscriminantAnalysis,
     RadialBasis,
@@ -45,7 +48,7 @@ from separatrix import (
 from separatrix.core.families import Beta
 
 COUNTS = ("MultinomialNB", "ComplementNB", "CategoricalNB", "BernoulliNB")
-REGRESSORS = ("SVR", "LinearSVR")
+REGRESSORS = ("SVR", "LinearSVR", "NuSVR")
 
 
 class Tables:
@@ -146,6 +149,10 @@ def variants(t: Tables) -> dict[str, tuple]:
         "nb, families": (NaiveBayes(families=["gaussian", "exponential", "gamma"]), t.X, t.two),
         "nb, a family object": (NaiveBayes(families={0: Beta()}), t.inside, t.two),
         "svc, precomputed": (SVC(kernel="precomputed", calibrate="sigmoid"), t.kernel, t.two),
+        "nu svc, probability": (NuSVC(nu=0.4, probability=True), t.X, t.two),
+        "nu svc, coupled": (NuSVC(nu=0.3, calibrate="sigmoid", class_weight="balanced"), t.X, t.three),
+        "one class, sparse": (OneClassSVM(nu=0.2), t.sparse, t.two),
+        "svr without slack": (SVR(C=np.inf, gamma=20.0, epsilon=0.2), t.X, t.X[:, 0]),
         "svc, sparse": (SVC(calibrate="sigmoid"), t.sparse, t.two),
         "svc, one against the rest": (SVC(calibrate="isotonic", multi_class="ovr"), t.X, t.three),
         "linear svc, together": (LinearSVC(multi_class="crammer_singer", calibrate="sigmoid"), t.X, t.three),

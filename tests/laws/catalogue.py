@@ -43,7 +43,7 @@ REPORTS = {
     "intercept_start_",
     "margins_", "log_likelihoods_", "explained_variance_ratio_", "alpha_", "alpha_hat_", "estimator_errors_",
     "normalizers_", "mistakes_path_", "n_mistakes_", "t_", "mistake_bound_", "train_error_bound_", "weights_",
-    "hard_rows_", "oob_decision_function_", "oob_prediction_", "objective_path_", "slack_", "states_",
+    "rho_", "hard_rows_", "oob_decision_function_", "oob_prediction_", "objective_path_", "slack_", "states_",
 }  # fmt: skip
 
 # what one model predicts from, another only tells of

@@ -483,7 +483,6 @@ def test_one_vs_rest_hard_margins():
         (SVC(warm_start="yes"), "warm_start must be True or False"),
         (SVC(calibrate="sigmoid"), "class 'rare' has a single row"),
         (LinearSVC(calibrate="isotonic"), "class 'rare' has a single row"),
-        (SVC(probability=True), 'calibrate="sigmoid"'),
     ],
     ids=str,
 )
@@ -510,3 +509,14 @@ def test_dask_is_refused():
     np.testing.assert_array_equal(
         model.predict_proba(da.from_array(X, chunks=(30, 3))).compute().argmax(axis=1), model.predict(X)
     )
+
+
+def test_probability_is_another_word_for_sigmoid():
+    X, y = load_iris(return_X_y=True)
+    one, other = (
+        SVC(probability=True, random_state=3).fit(X, y),
+        SVC(calibrate="sigmoid", random_state=3).fit(X, y),
+    )
+    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+    np.testing.assert_array_equal(one.predict(X), one.classes_[one.predict_proba(X).argmax(axis=1)])
+    assert not hasattr(SVC(probability=False).fit(X, y), "predict_proba")

@@ -204,7 +204,7 @@ def _linear_svc(g: Graph, model: Any, cells: Cells) -> Answer:
     return Answer(found, found)
 
 
-@converter("SVC")
+@converter("SVC", "NuSVC")
 def _svc(g: Graph, model: Any, cells: Cells) -> Answer:
     scores = g.add(kernel_sums(g, model, cells.numbers()), model.intercept_[None])
     k = len(model.classes_)
@@ -228,7 +228,7 @@ def kernel_sums(g: Graph, model: Any, X: str) -> str:
         )
     if model.kernel == "linear":
         return g.matmul(X, np.asarray(model.coef_).T)
-    weights = model._weights
+    weights = model._read_back()
     if model.kernel == "precomputed":
         return g.matmul(g.columns(X, model.support_), weights)
     vectors = model.support_vectors_

@@ -25,7 +25,7 @@ from separatrix.data.door import (
     refuse_nonfinite,
 )
 from separatrix.data.estimator import Estimator
-from separatrix.data.kernels import KERNELS, Kernel, Points, centre_of
+from separatrix.data.kernels import KERNELS, Kernel, Objects, Points, are_objects, centre_of
 from separatrix.data.rows import Rows
 from separatrix.verdict.verdict import Verdict
 
@@ -54,6 +54,7 @@ class KernelMachine(Estimator):
     n_jobs: int | None
     support_: np.ndarray
     support_vectors_: Any
+    dual_coef_: FloatArray
     shape_fit_: tuple[int, int]
 
     def _check_machine(self) -> None:
@@ -61,8 +62,7 @@ class KernelMachine(Estimator):
         if not (callable(self.kernel) or self.kernel in KERNELS):
             names = ", ".join(f'"{k}"' for k in KERNELS)
             raise ValueError(f"kernel {self.kernel!r} is unknown: use {names} or a function of two tables")
-        if not is_positive(self.C):
-            raise ValueError(f"C must be a positive number, got {self.C!r}")
+        self._check_price()
         if not (self.gamma in ("scale", "auto") if isinstance(self.gamma, str) else is_positive(self.gamma)):
             raise ValueError(f'gamma must be "scale", "auto" or a positive number, got {self.gamma!r}')
         if not (is_count(self.degree) and self.degree >= 0):
@@ -84,8 +84,17 @@ class KernelMachine(Estimator):
         if not isinstance(self.shrinking, (bool, np.bool_)):
             raise ValueError(f"shrinking must be True or False, got {self.shrinking!r}")
 
+    def _check_price(self) -> None:
+        if not is_positive(self.C):
+            raise ValueError(f"C must be a positive number, got {self.C!r}")
+
     def _read_rows(self, X: Any, sample_weight: Any = None, *, reset: bool) -> Any:
-        """The rows of a fit, finite; a kernel matrix square and symmetric. Sets γ and the columns' scales."""
+        """The rows of a fit, finite; a kernel matrix square and symmetric. Sets γ and the columns' scales.
+
+        A kernel that is a function may compare rows of any kind: what is no table of numbers it gets as it is.
+        """
+        if callable(self.kernel) and are_objects(X):
+            return self._read_objects(X, reset)
         if is_dask(X):
             raise TypeError(
                 f"{type(self).__name__} compares every row with every other and takes rows in memory: call "
@@ -102,6 +111,44 @@ class KernelMachine(Estimator):
             self._gamma = self._gamma_of(X, read_weights(sample_weight, X.shape[0]))
             self._scales = np.sqrt(moments.variance)
         return X
+
+    def _read_objects(self, X: Any, reset: bool) -> Objects:
+        rows = Objects.of(X)
+        if not rows.shape[0]:
+            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required: X is empty")
+        if reset:
+            self._gamma, self._scales = 1.0, np.empty(0)
+            for name in ("n_features_in_", "feature_names_in_"):
+                self.__dict__.pop(name, None)
+        return rows
+
+    @property
+    def coef_(self) -> FloatArray:
+        """w (machines, p) of the linear kernel, Σ_j β_j x_j: from ``dual_coef_`` and ``support_vectors_``."""
+        if self.kernel != "linear":
+            raise AttributeError('coef_ is only available when using a linear kernel: kernel="linear"')
+        if "dual_coef_" not in self.__dict__:
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet: it has no coef_")
+        coef = np.asarray(self._read_back().T @ self.support_vectors_)
+        coef.flags.writeable = False
+        return coef
+
+    @coef_.setter
+    def coef_(self, value: Any) -> None:
+        raise AttributeError(
+            f"coef_ of {type(self).__name__} is made from dual_coef_ and support_vectors_: edit these, or fit a "
+            "linear model (LinearSVC, LinearSVR), whose coef_ is its own"
+        )
+
+    def _read_back(self) -> FloatArray:
+        """β (support vectors, machines), from ``dual_coef_``."""
+        return np.asarray(self.dual_coef_.T)
+
+    def _kept(self, cells: Any, support: np.ndarray) -> Any:
+        """``support_vectors_``; a kernel matrix has none, and rows that are no numbers stay what they are."""
+        if self.kernel == "precomputed":
+            return np.empty((0, 0))
+        return cells[support].given if isinstance(cells, Objects) else cells[support]
 
     def _read_matrix(self, K: Any) -> FloatArray:
         K = np.asarray(K.toarray() if not isinstance(K, np.ndarray) else K, dtype=np.float64)
@@ -160,7 +207,9 @@ class KernelMachine(Estimator):
             return np.asarray((part.toarray() if not isinstance(part, np.ndarray) else part) @ coef)
         kernel = self._kernel()
         if callable(self.kernel):
-            return kernel.combine(kernel.points(cells), kernel.points(self.support_vectors_), coef)
+            vectors = self.support_vectors_
+            vectors = Objects.of(vectors) if isinstance(cells, Objects) else vectors
+            return kernel.combine(kernel.points(cells), kernel.points(vectors), coef)
         vectors = self.support_vectors_
         if isinstance(cells, np.ndarray) != isinstance(vectors, np.ndarray):
             cells = cells if isinstance(cells, np.ndarray) else cells.toarray()
@@ -170,6 +219,8 @@ class KernelMachine(Estimator):
         return kernel.combine(kernel.points(cells, centre), kernel.points(vectors, centre), coef)
 
     def _read_for_prediction(self, X: Any) -> Any:
+        if callable(self.kernel) and not hasattr(self, "n_features_in_"):
+            return self._read_objects(X, reset=False)
         if self.kernel == "precomputed" and not is_dask(X):
             shape = np.shape(X) if not hasattr(X, "shape") else X.shape
             if len(shape) == 2 and shape[1] != self.shape_fit_[0]:
@@ -199,6 +250,9 @@ class KernelMachine(Estimator):
             return False
         if self.kernel == "precomputed" or not len(self.support_):
             return True
+        if isinstance(cells, Objects):
+            same = zip(cells[self.support_].given, self.support_vectors_, strict=True)
+            return all(bool(np.all(a == b)) for a, b in same)
         return not abs(cells[self.support_] - self.support_vectors_).max() > 0
 
     def _infeasible(self, tol: float) -> Verdict:

@@ -260,6 +260,27 @@ class KernelPerceptron(FromMistakes):
         )  # fmt: skip
         return self
 
+    def _keep_dual(self, dual: np.ndarray) -> None:
+        dual.flags.writeable = False
+        self._dual_coef = dual
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Updates on each training row, (n,) or (K, n), as the fit counted them."""
+        found = self.__dict__.get(
+            "_dual_coef", self.__dict__.get("dual_coef_")
+        )  # the second: of an older file
+        if found is None:
+            raise AttributeError("this KernelPerceptron is not fitted yet: it has no dual_coef_")
+        return np.asarray(found)
+
+    @dual_coef_.setter
+    def dual_coef_(self, value: Any) -> None:
+        raise AttributeError(
+            "dual_coef_ counts the updates that were made on the training rows: edit support_vectors_ or intercept_, "
+            "which predict, or fit with sample_weight or class_weight"
+        )
+
     def decision_function(self, X: Any) -> FloatArray:
         """f(x) of each row: (n,) for two classes, (n, K) for more; X (n, n_train) for a precomputed kernel."""
         return self._on_rows(X, self._tiled(self._scores))
@@ -280,7 +301,7 @@ class KernelPerceptron(FromMistakes):
         """(n, machines) from the support vectors alone; ``last``: under the last weights, not their average."""
         coef = self._steps_ * self._counts_ if last else self._coef_
         if coef.shape[1] == 0:
-            return np.zeros((cells.shape[0], len(coef)))
+            return np.zeros((cells.shape[0], len(coef))) + (0.0 if last else self.intercept_)
         if self.kernel == "precomputed":
             values = np.asarray(
                 cells[:, self.support_]
@@ -290,7 +311,9 @@ class KernelPerceptron(FromMistakes):
             )
         else:
             values = self._kernel(cells, self.support_vectors_)
-        return values @ coef.T + (coef.sum(axis=1) if self.fit_intercept else 0.0)
+        if last:
+            return values @ coef.T + (coef.sum(axis=1) if self.fit_intercept else 0.0)
+        return np.asarray(values @ coef.T + self.intercept_)
 
     def _check_parameters(self) -> None:
         self._check_shared()

@@ -29,7 +29,7 @@ FOLDS = 5
 
 
 def _calibrates(model: Any) -> bool:
-    if model.calibrate is None:
+    if model._method is None:
         raise AttributeError(
             f'{type(model).__name__} has probabilities with calibrate="sigmoid" or "isotonic", not with None'
         )
@@ -63,8 +63,13 @@ class Calibrated:
             raise ValueError(f'calibrate {self.calibrate!r} is unknown: use "sigmoid", "isotonic" or None')
 
     @property
+    def _method(self) -> str | None:
+        """The kind of calibration asked for."""
+        return self.calibrate
+
+    @property
     def _has_probabilities(self) -> bool:
-        return self.calibrate is not None and hasattr(self, "calibration_")
+        return self._method is not None and hasattr(self, "calibration_")
 
     def _machine_scores(self, cells: Any) -> FloatArray:
         """Scores of each machine, (n,) or (n, machines)."""

@@ -42,11 +42,13 @@ class SVC(Calibrated, KernelMachine, Classifier):
     ----------
     C : the price of slack, positive, or ``np.inf`` for none at all
     kernel : "linear", "poly", "rbf", "sigmoid", "precomputed", or a function of two tables that returns the matrix
-        of values (it is asked for blocks of rows)
+        of values (it is asked for blocks of rows); rows that are no numbers, a list of words for one, it gets as
+        they are
     degree, gamma, coef0 : of the kernels; gamma is "scale" (1/(p·Var X), weights counting as
         repetitions), "auto" (1/p) or a positive number
     shrinking : leave rows whose variable is stuck at a bound out of the search until its end
-    probability : only False: ``calibrate`` has probabilities that `predict` agrees with
+    probability : True means ``calibrate="sigmoid"``: probabilities that `predict` agrees with; False and leaving it
+        out mean none
     tol : largest violation of the optimality conditions, and largest gap relative to the objective
     cache_size : megabytes of kernel rows that are kept
     class_weight : {label: weight}, "balanced", or None; like a row's, it counts in the probabilities too
@@ -67,7 +69,8 @@ class SVC(Calibrated, KernelMachine, Classifier):
     support_, support_vectors_, n_support_, dual_coef_, intercept_, fit_status_, classes_, shape_fit_, n_iter_ : as in
         scikit-learn, except that dual_coef_ of sparse tables is dense; with "ovr" dual_coef_ is (K, support
         vectors), a row for each machine, of K > 2 classes
-    coef_ : (machines, p) with the linear kernel: 1 machine of two classes, else K(K−1)/2 or, with "ovr", K
+    coef_ : (machines, p) with the linear kernel: 1 machine of two classes, else K(K−1)/2 or, with "ovr", K; made from
+        ``dual_coef_`` and ``support_vectors_``, which are the model and may be edited
     reports_ : a :class:`~separatrix.core.margins.MarginReport` for each machine
     calibration_ : with ``calibrate``, the map from scores to probabilities of each machine
     verdict_ : the :class:`~separatrix.Verdict`; objective and gap are sums over the machines, in the scale above
@@ -146,11 +149,11 @@ class SVC(Calibrated, KernelMachine, Classifier):
             cells = self._read_rows(X, sample_weight, reset=True)
             n = cells.shape[0]
             codes, machines = self._sides(y, sample_weight, n, reset=True)
-            folds = folds_of(codes, self.classes_, seed_of(self.random_state)) if self.calibrate else None
-            if np.isinf(self.C):
+            folds = folds_of(codes, self.classes_, seed_of(self.random_state)) if self._method else None
+            if np.isinf(self._price()):
                 names = getattr(self, "feature_names_in_", None)
                 refuse_inseparable(cells, machines, self.kernel, self.classes_, names)
-            many = (len(machines) > 1 or self.calibrate) and n * n * 8e-6 <= self.cache_size
+            many = (len(machines) > 1 or self._method) and n * n * 8e-6 <= self.cache_size
             points = self._points(cells, n <= WHOLE or bool(many))
             indefinite, looked_at = self._definiteness(points)
             self._forecast(points)
@@ -162,8 +165,7 @@ class SVC(Calibrated, KernelMachine, Classifier):
                 if fits[-1].stopped_by == "interrupted":
                     break
             for machine in machines[len(fits) :]:  # those an interruption left no time for say nothing
-                dual = Dual.classifier(machine.y, machine.C)
-                fits.append(certify(self._kernel(), points.take(machine.rows), dual, 0.0, self.tol))
+                fits.append(self._unfitted(points, machine))
             self._keep(cells, codes, machines, fits)
             self.__dict__.pop("calibration_", None)
             told = None
@@ -201,12 +203,8 @@ class SVC(Calibrated, KernelMachine, Classifier):
 
     def _check_parameters(self) -> None:
         self._check_machine()
-        if self.probability not in ("deprecated", False):
-            raise ValueError(
-                f"probability={self.probability!r} makes probabilities that contradict predict: leave it out and "
-                'say calibrate="sigmoid"'
-            )
         self._check_calibrate()
+        self._check_probability()
         if self.multi_class not in ("ovo", "ovr"):
             raise ValueError(f'multi_class {self.multi_class!r} is unknown: use "ovo" or "ovr"')
         if not isinstance(self.warm_start, (bool, np.bool_)):
@@ -222,12 +220,37 @@ class SVC(Calibrated, KernelMachine, Classifier):
             )
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError('break_ties must be False when decision_function_shape is "ovo"')
-        if self.break_ties and self.calibrate is not None:
+        if self.break_ties and self._method is not None:
             raise ValueError(
                 "break_ties lets predict follow the scores, and with calibrate it follows the probabilities: leave "
                 "one of them out"
             )
         check_class_weight(self.class_weight)
+
+    def _check_probability(self) -> None:
+        """``probability`` is scikit-learn's word for ``calibrate``: refuse what the two say against each other."""
+        given = self.probability
+        if not (isinstance(given, (bool, np.bool_)) or (isinstance(given, str) and given == "deprecated")):
+            raise ValueError(f"probability must be True or False, got {given!r}")
+        if given is not False and self.calibrate == "isotonic" and given != "deprecated":
+            raise ValueError(
+                'probability=True means calibrate="sigmoid", and calibrate is "isotonic": leave probability out'
+            )
+        if isinstance(given, (bool, np.bool_)) and not given and self.calibrate is not None:
+            raise ValueError(
+                f"probability=False asks for no probabilities, and calibrate={self.calibrate!r} for some: leave "
+                "probability out"
+            )
+
+    @property
+    def _method(self) -> str | None:
+        """The kind of calibration asked for, by either name."""
+        asked = not isinstance(self.probability, str) and bool(self.probability)
+        return "sigmoid" if self.calibrate is None and asked else self.calibrate
+
+    def _price(self) -> float:
+        """What a slack costs before weights."""
+        return float(self.C)
 
     def _sides(self, y: Any, sample_weight: Any, n: int, *, reset: bool) -> tuple[np.ndarray, list[Sides]]:
         """Class codes (n,), −1 for rows that are absent, and the machines."""
@@ -238,7 +261,7 @@ class SVC(Calibrated, KernelMachine, Classifier):
         weight = weight * class_factors(self.class_weight, self.classes_, totals)[codes]
         if reset:
             self._against = self.multi_class
-        return codes, sides_of(codes, weight, float(self.C), len(self.classes_), self._against)
+        return codes, sides_of(codes, weight, self._price(), len(self.classes_), self._against)
 
     # ---- the machines ----
 
@@ -268,6 +291,11 @@ class SVC(Calibrated, KernelMachine, Classifier):
             )
         return fit
 
+    def _unfitted(self, points: Points, machine: Sides) -> Solution:
+        """A machine that says nothing, judged where it would start."""
+        dual = Dual.classifier(machine.y, machine.C)
+        return certify(self._kernel(), points.take(machine.rows), dual, 0.0, self.tol)
+
     def _before(self) -> FloatArray:
         """With ``warm_start``, β (n, machines) of the fit before."""
         if not self.warm_start or not hasattr(self, "support_"):
@@ -284,8 +312,9 @@ class SVC(Calibrated, KernelMachine, Classifier):
 
         A row and its class weigh in the map as in the machine.
         """
-        assert self.calibrate is not None
-        told = FoldFits(self.calibrate, int(folds.max()) + 1)
+        method = self._method
+        assert method is not None
+        told = FoldFits(method, int(folds.max()) + 1)
         told.interrupted = any(fit.stopped_by == "interrupted" for fit in fits)
         self.calibration_ = []
         for machine, fit in zip(machines, fits):
@@ -303,7 +332,7 @@ class SVC(Calibrated, KernelMachine, Classifier):
                     points.take(less.rows[support]),
                     again.beta[support][:, None],
                 )[:, 0]  # fmt: skip
-            self.calibration_.append(calibrate(self.calibrate, score, machine.y > 0, machine.weight))
+            self.calibration_.append(calibrate(method, score, machine.y > 0, machine.weight))
         return told
 
     def _keep(self, cells: Any, codes: np.ndarray, machines: list[Sides], fits: list[Solution]) -> None:
@@ -318,17 +347,12 @@ class SVC(Calibrated, KernelMachine, Classifier):
         coef = fold_pairs(weights, own, k) if self._coupled else weights.T.copy()
         self.support_ = support.astype(np.int32)
         self.n_support_ = np.bincount(own, minlength=k).astype(np.int32)
-        precomputed = self.kernel == "precomputed"
-        self.support_vectors_ = np.empty((0, 0)) if precomputed else cells[support]
+        self.support_vectors_ = self._kept(cells, support)
         self.dual_coef_ = coef
-        self._weights = weights
         self.intercept_ = np.array([fit.intercept for fit in fits])
         self.shape_fit_ = cells.shape
         self.n_iter_ = np.array([fit.steps for fit in fits], dtype=np.int32)
         self.fit_status_ = int(any(fit.stopped_by == "max_iter" for fit in fits))
-        self.__dict__.pop("coef_", None)
-        if self.kernel == "linear":
-            self.coef_ = np.asarray(weights.T @ self.support_vectors_)
         self.reports_ = [
             MarginReport(
                 np.abs(fit.beta),
@@ -349,7 +373,7 @@ class SVC(Calibrated, KernelMachine, Classifier):
     ) -> Verdict:
         """``values``: kernel values computed beside those of the fits."""
         objective, gap = sum(f.primal for f in fits), sum(f.gap for f in fits)
-        goal = float(self.tol) * abs(objective)
+        goal = float(self.tol) * sum(f.scale for f in fits)
         indefinite = indefinite or any(f.indefinite for f in fits)
         stops = [f.stopped_by for f in fits]
         status: Any = "optimal" if gap <= goal else "not converged"
@@ -409,7 +433,7 @@ class SVC(Calibrated, KernelMachine, Classifier):
         """The machines' scores (n, machines), of pairs in scikit-learn's orientation."""
         if self.kernel == "linear":
             return np.asarray(cells @ self.coef_.T) + self.intercept_
-        return self._scores(cells, self._weights) + self.intercept_
+        return self._scores(cells, self._read_back()) + self.intercept_
 
     def _shares(self, values: FloatArray) -> FloatArray:
         return np.asarray(_ovr_decision_function(values < 0, -values, len(self.classes_)))
@@ -442,17 +466,16 @@ class SVC(Calibrated, KernelMachine, Classifier):
         for m, machine in enumerate(machines if same else []):
             beta = np.zeros(n)
             beta[self.support_] = weights[:, m]
-            start = beta[machine.rows]
-            dual = Dual.classifier(machine.y, machine.C, start)
-            slack = 1e-9 * np.abs(start).max(initial=0.0)
-            inside = (start >= dual.low - slack) & (start <= dual.high + slack)
-            outside = np.delete(beta, machine.rows).any()
-            if not inside.all() or outside or abs(start.sum()) > 1e-9 * np.abs(start).sum():
+            if np.delete(beta, machine.rows).any():
                 same = False
                 break
-            fits.append(
-                certify(self._kernel(), points.take(machine.rows), dual, float(self.intercept_[m]), self.tol)
+            fit = self._judged(
+                points.take(machine.rows), machine, beta[machine.rows], float(self.intercept_[m])
             )
+            if fit is None:
+                same = False
+                break
+            fits.append(fit)
         claimed = self.verdict_
         if not same:
             return self._infeasible(claimed.tol)
@@ -462,6 +485,15 @@ class SVC(Calibrated, KernelMachine, Classifier):
             verdict.model, verdict.status, verdict.objective, verdict.gap, claimed.tol, None, verdict.sweeps, 0.0,
             "verified from data", verdict.findings,
         )  # fmt: skip
+
+    def _judged(self, points: Points, machine: Sides, start: FloatArray, b: float) -> Solution | None:
+        """One machine at β (rows of the machine,) and b, or None where β is no feasible point."""
+        dual = Dual.classifier(machine.y, machine.C, start)
+        slack = 1e-9 * np.abs(start).max(initial=0.0)
+        inside = (start >= dual.low - slack) & (start <= dual.high + slack)
+        if not inside.all() or abs(start.sum()) > 1e-9 * np.abs(start).sum():
+            return None
+        return certify(self._kernel(), points, dual, b, self.tol)
 
     def _read_back(self) -> FloatArray:
         """β (support vectors, machines), from ``dual_coef_``."""

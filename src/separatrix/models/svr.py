@@ -79,7 +79,7 @@ class SVR(RegressorMixin, KernelMachine):
     ----------
     support_, support_vectors_, n_support_, dual_coef_ (1, n_support), intercept_, fit_status_, shape_fit_, n_iter_ :
         as in scikit-learn, except that dual_coef_ of sparse tables is dense
-    coef_ : (1, p) with the linear kernel
+    coef_ : (1, p) with the linear kernel, made from ``dual_coef_`` and ``support_vectors_``, which are the model
     alpha_, alpha_hat_ : (n,) dual variables of the upper and the lower edge
     tube_ : (n,) the side of the tube each row is on, codes into ``separatrix.models.svr.TUBE``
     verdict_ : the :class:`~separatrix.Verdict`, objective in the scale above
@@ -148,7 +148,7 @@ class SVR(RegressorMixin, KernelMachine):
                 fit = minimise(
                     self._kernel(),
                     points if len(keep) == n else points.take(keep),
-                    Dual.regression(z[keep], C[keep], float(self.epsilon)),
+                    self._dual(z[keep], C[keep]),
                     tol=float(self.tol),
                     max_steps=None if self.max_iter == -1 else int(self.max_iter),
                     megabytes=float(self.cache_size),
@@ -228,6 +228,17 @@ class SVR(RegressorMixin, KernelMachine):
         if not (is_positive(self.epsilon, finite=True) or self.epsilon == 0) or self.epsilon is False:
             raise ValueError(f"epsilon must be a number of at least 0, got {self.epsilon!r}")
 
+    def _dual(self, z: FloatArray, C: FloatArray, start: FloatArray | None = None) -> Dual:
+        return Dual.regression(z, C, float(self.epsilon), start)
+
+    def _half_width(self, fit: Solution) -> float:
+        """ε, given or found."""
+        return float(self.epsilon)
+
+    def _levels(self) -> tuple[float, ...]:
+        """b of each group of dual variables."""
+        return (float(self.intercept_[0]),)
+
     def _targets(self, y: Any, sample_weight: Any, n: int) -> tuple[FloatArray, FloatArray]:
         """Finite numbers z and the box C_i."""
         if y is None:
@@ -265,25 +276,22 @@ class SVR(RegressorMixin, KernelMachine):
         beta = self.alpha_ - self.alpha_hat_
         self.support_ = np.flatnonzero(beta).astype(np.int32)
         self.n_support_ = np.array([len(self.support_)], dtype=np.int32)
-        self.support_vectors_ = np.empty((0, 0)) if self.kernel == "precomputed" else cells[self.support_]
+        self.support_vectors_ = self._kept(cells, self.support_)
         self.dual_coef_ = beta[self.support_][None, :]
         self.intercept_ = np.array([fit.intercept])
         self.shape_fit_ = cells.shape
         self.n_iter_ = fit.steps
         self.fit_status_ = int(fit.stopped_by == "max_iter")
-        self.__dict__.pop("coef_", None)
-        if self.kernel == "linear":
-            self.coef_ = np.asarray(self.dual_coef_ @ self.support_vectors_)
         residual = np.full(n, np.nan)
         residual[keep] = z[keep] - fit.score - fit.intercept
         if m < n:  # rows of weight zero were not in the fit, but they have a side
             gone = np.setdiff1d(np.arange(n), keep)
             residual[gone] = z[gone] - self._scores(cells[gone], self.dual_coef_.T)[:, 0] - fit.intercept
-        self.tube_ = tube_sides(residual, float(self.epsilon), max(float(self.tol), fit.violation))
+        self.tube_ = tube_sides(residual, self._half_width(fit), max(float(self.tol), fit.violation))
 
     def _verdict(self, fit: Solution, indefinite: bool, looked_at: int, n: int) -> Verdict:
         floor = 1e-13 * float(np.abs(fit.beta).sum())
-        goal = max(float(self.tol) * abs(fit.primal), floor)
+        goal = max(float(self.tol) * fit.scale, floor)
         settled = bool(np.isfinite(fit.primal) and fit.gap <= goal)
         status: Any = "optimal" if settled else "not converged"
         indefinite = indefinite or fit.indefinite
@@ -334,8 +342,7 @@ class SVR(RegressorMixin, KernelMachine):
         if not same:
             return self._infeasible(claimed.tol)
         points = self._points(cells, n <= WHOLE)
-        dual = Dual.regression(z, C, float(self.epsilon), beta)
-        fit = certify(self._kernel(), points, dual, float(self.intercept_[0]), self.tol)
+        fit = certify(self._kernel(), points, self._dual(z, C, beta), self._levels(), self.tol)
         indefinite, looked_at = self._definiteness(points)
         verdict = self._verdict(fit, indefinite or claimed.status == "no claim", looked_at, n)
         return replace(verdict, tol=claimed.tol, stopped_by="verified from data")

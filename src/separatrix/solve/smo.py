@@ -2,6 +2,8 @@
 
     classification   β = y a, 0 ≤ a ≤ C_i:  q = −y,  and [l, h] is [0, C_i] or [−C_i, 0] by the label
     regression       β = a and β = −â, two variables for a row:  q = ε − z in [0, C_i],  q = −ε − z in [−C_i, 0]
+    with ν           as both, q without its 1 or ε, and Σβ given in each of two groups, the signs of β
+    one class        q = 0 in [0, C_i],  Σβ = ν ΣC_i
 
 Notes [6321] "Solving the dual: SMO" and ε-insensitive regression, [6867] 5.3. Row M6 of the specification. A round
 takes some hundred variables that violate the optimality conditions, solves for them pair by pair on their own small
@@ -9,7 +11,8 @@ kernel matrix, and then brings the scores s = Kβ of all rows up to date: one pr
 variable is stuck at a bound beyond doubt are left out (shrinking) and looked at again in the end.
 
 For any b the minimum is at least  −½βᵀKβ + Σ_t min(r_t l_t, r_t h_t) with r = s + q + b  (K positive semidefinite),
-so a point proves its own distance from the optimum. Radial rows are single precision first; the bound is computed
+so a point proves its own distance from the optimum; where Σβ is T in a group that has a b of its own, −bT is added.
+Radial rows are single precision first; the bound is computed
 in double, and where it does not close the solver goes on in double.
 
 Cost: about as many kernel values as (support vectors + some rounds of the working set) × n, O(p) each; memory
@@ -24,6 +27,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.interrupts import check, until_interrupted
@@ -47,6 +51,55 @@ class Dual:
     high: FloatArray
     base: Index
     start: FloatArray
+    group: NDArray[np.int8] | None = None  # of each variable, 0 or 1, where a sum for each is given
+    totals: tuple[float, ...] = (0.0,)  # Σβ, of each group
+
+    @classmethod
+    def nu_classifier(cls, y: FloatArray, C: FloatArray, nu: float, start: FloatArray | None = None) -> Dual:
+        """Of labels ±1 and box sides C_i: Σ a = ν ΣC/2 on either side.
+
+        >>> Dual.nu_classifier(np.array([1.0, 1.0, -1.0]), np.ones(3), 0.5).start
+        array([ 0.75,  0.  , -0.75])
+        """
+        share = 0.5 * nu * float(C.sum())
+        beta = y * (_filled(np.where(y > 0, C, 0.0), share) + _filled(np.where(y < 0, C, 0.0), share))
+        low, high = np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0)
+        group = (y < 0).astype(np.int8)
+        n = len(y)
+        return cls(
+            np.zeros(n), low, high, np.arange(n), beta if start is None else start, group, (share, -share)
+        )
+
+    @classmethod
+    def nu_regression(cls, z: FloatArray, C: FloatArray, nu: float, start: FloatArray | None = None) -> Dual:
+        """Of targets z and box sides C_i: Σ a = Σ â = ν ΣC/2."""
+        n, zero = len(z), np.zeros(len(z))
+        share = 0.5 * nu * float(C.sum())
+        if start is None:
+            half = _filled(C, share)
+            both = np.concatenate([half, -half])
+        else:
+            both = np.concatenate([np.maximum(start, 0.0), np.minimum(start, 0.0)])
+            for part, box in (
+                (slice(0, n), C),
+                (slice(n, None), -C),
+            ):  # what both edges have in common costs nothing
+                lacks = share - abs(float(both[part].sum()))
+                both[part] += np.sign(box) * _filled(np.abs(box - both[part]), max(lacks, 0.0))
+        base, group = np.concatenate([np.arange(n)] * 2), np.repeat(np.array([0, 1], np.int8), n)
+        low, high = np.concatenate([zero, -C]), np.concatenate([C, zero])
+        return cls(np.concatenate([-z, -z]), low, high, base, both, group, (share, -share))
+
+    @classmethod
+    def one_class(cls, C: FloatArray, nu: float, start: FloatArray | None = None) -> Dual:
+        """Of box sides C_i: Σ a = ν ΣC.
+
+        >>> Dual.one_class(np.ones(4), 0.6).start
+        array([1. , 1. , 0.4, 0. ])
+        """
+        n, total = len(C), nu * float(C.sum())
+        beta = _filled(C, total) if start is None else start
+        return cls(np.zeros(n), np.zeros(n), C.copy(), np.arange(n), beta, None, (total,))
 
     @classmethod
     def classifier(cls, y: FloatArray, C: FloatArray, start: FloatArray | None = None) -> Dual:
@@ -95,6 +148,8 @@ class Solution:
     indefinite: bool
     single: bool
     freedom: float = 0.0  # length of the interval of optimal b, where no variable is free
+    levels: tuple[float, ...] = ()  # b of each group; ``intercept`` is their mean
+    scale: float = 0.0  # ½‖w‖² and the losses, which the gap is small against: the primal, where all Σβ are zero
 
     @property
     def gap(self) -> float:
@@ -133,8 +188,9 @@ def minimise(
     return _Run(kernel, X, dual, tol, max_steps, megabytes, shrinking, single, report).solve()
 
 
-def certify(kernel: Kernel, X: Any, dual: Dual, intercept: float, tol: float) -> Solution:
-    """Primal, dual and violation of β = ``dual.start`` (feasible) and b, from double-precision kernel values."""
+def certify(kernel: Kernel, X: Any, dual: Dual, intercept: float | tuple[float, ...], tol: float) -> Solution:
+    """Primal, dual and violation of β = ``dual.start`` (feasible) and b, one for each group, from double-precision
+    kernel values."""
     run = _Run(kernel, X, dual, tol, None, 1.0, False, False, None)
     run.score = run._exact_scores(np.arange(run.n))
     return run._solution("verified from data", intercept)
@@ -176,6 +232,7 @@ class _Run:
         self.spoken = time.perf_counter()
         self.violation = np.inf
         self.variables, self.b = np.arange(len(self.beta)), self.beta
+        self.g = dual.group
 
     # ---- phases ----
 
@@ -225,7 +282,7 @@ class _Run:
 
     def _good(self, found: Solution) -> bool:
         floor = 1e-13 * (abs(found.square) + float(np.abs(self.problem.linear) @ np.abs(self.beta)))
-        return found.violation <= 1.1 * self.tol and found.gap <= max(self.tol * abs(found.primal), floor)
+        return found.violation <= 1.1 * self.tol and found.gap <= max(self.tol * abs(found.scale), floor)
 
     # ---- the working-set loop ----
 
@@ -242,6 +299,8 @@ class _Run:
         while True:
             v = np.empty(len(self.variables))
             up, i, lo, j = smo_loops.slopes(self.s, self.position, self.q, self.b, self.l, self.h, v)
+            if self.g is not None:
+                up, i, lo, j = smo_loops.levelled(v, self.g, self.b, self.l, self.h, 2)
             self.violation = up - lo if i >= 0 and j >= 0 else 0.0
             check()
             self._speak(rows)
@@ -295,9 +354,14 @@ class _Run:
         share = (
             0.0 if len(ws) == len(self.variables) else 0.1
         )  # of the first spread, good enough among others
-        steps, gained, indefinite = smo_loops.pairs(
-            K, which, part, beta, self.l[ws], self.h[ws], 0.5 * tol, share, limit, negative
-        )
+        if self.g is None:
+            steps, gained, indefinite = smo_loops.pairs(
+                K, which, part, beta, self.l[ws], self.h[ws], 0.5 * tol, share, limit, negative
+            )
+        else:
+            steps, gained, indefinite = smo_loops.pairs_within(
+                K, which, self.g[ws], part, beta, self.l[ws], self.h[ws], 0.5 * tol, share, limit, negative
+            )
         change = np.bincount(which, beta - self.b[ws], minlength=len(positions)).astype(float)
         self.travel += float(np.abs(beta - self.b[ws]).sum())
         moved = np.flatnonzero(change)
@@ -319,6 +383,7 @@ class _Run:
         index = np.flatnonzero(where[d.base] >= 0)
         self.position = where[d.base[index]]
         self.q, self.l, self.h = d.linear[index], d.low[index], d.high[index]
+        self.g = None if d.group is None else d.group[index]
         self.s = self.score[rows.active]
         self.variables, self.b = index, self.beta[index]
 
@@ -393,6 +458,8 @@ class _Run:
         beta, low, high, base = self.beta[known], d.low[known], d.high[known], d.base[known]
         v = np.empty(len(known))
         up, _, lo, _ = smo_loops.slopes(self.score, base, d.linear[known], beta, low, high, v)
+        if d.group is not None:
+            up, _, lo, _ = smo_loops.levelled(v, d.group[known], beta, low, high, 2)
         self.violation = up - lo
         if up - lo <= tol:
             return False
@@ -441,17 +508,23 @@ class _Run:
             self.score[support] = self.kernel.combine_own(self.exact.take(support), total[support])
             self.values += len(support) ** 2 // 2
             v = -self.score[d.base] - d.linear
-            _, b, _ = self._intercept(v)
+            b = self._spread_out(self._intercept(v)[1])
             loose = ((d.low == 0) & (v > b - off)) | ((d.high == 0) & (v < b + off))
             others = np.setdiff1d(d.base[loose], support)
             self.score[others] = self._exact_scores(others)
         return self._solution(stopped, None)
 
-    def _solution(self, stopped: str, intercept: float | None) -> Solution:
+    def _spread_out(self, levels: tuple[float, ...]) -> Any:
+        """The level of each variable, (m,), or the only one."""
+        return levels[0] if self.problem.group is None else np.array(levels)[self.problem.group]
+
+    def _solution(self, stopped: str, intercept: float | tuple[float, ...] | None) -> Solution:
         d = self.problem
         v = -self.score[d.base] - d.linear
-        violation, b, freedom = self._intercept(v)
-        b = b if intercept is None else intercept
+        violation, levels, freedom = self._intercept(v)
+        if intercept is not None:
+            levels = intercept if isinstance(intercept, tuple) else (float(intercept),)
+        b = self._spread_out(levels)
         square = float(self._total() @ self.score)
         dual = -0.5 * square - float(d.linear @ self.beta)
         if self.hard and len(d.linear) > self.n:  # a tube: what rows miss it by is rounding, or F is infinite
@@ -465,22 +538,35 @@ class _Run:
         else:
             residual = b - v
             primal = 0.5 * square + float(np.maximum(-residual * d.low, -residual * d.high).sum())
+        scale = primal
+        if any(d.totals):
+            primal += sum(level * total for level, total in zip(levels, d.totals, strict=True) if total)
         return Solution(
-            self.beta, self.score, b, primal, dual, square, violation, self.steps, self.rounds, self.values,
-            stopped, self.indefinite, self.single, freedom,
+            self.beta, self.score, float(np.mean(levels)), primal, dual, square, violation, self.steps, self.rounds,
+            self.values, stopped, self.indefinite, self.single, freedom, levels, scale,
         )  # fmt: skip
 
-    def _intercept(self, v: FloatArray) -> tuple[float, float, float]:
+    def _intercept(self, v: FloatArray) -> tuple[float, tuple[float, ...], float]:
         """The violation, b averaged over free variables, and 0; where none is free, the middle of all b that are
-        allowed, and the length of their interval.
+        allowed, and the length of their interval. Of groups the largest violation and interval, and each one's b.
 
         For b a variable within rounding of its bound is at it: else chance would choose.
         """
         d = self.problem
-        up, lo = _ends(v, self.beta < d.high, self.beta > d.low)
+        if d.group is None:
+            violation, b, freedom = self._level(v, self.beta, d.low, d.high)
+            return violation, (b,), freedom
+        parts = [np.flatnonzero(d.group == g) for g in range(2)]
+        found = [self._level(v[p], self.beta[p], d.low[p], d.high[p]) for p in parts]
+        return max(f[0] for f in found), tuple(f[1] for f in found), max(f[2] for f in found)
+
+    def _level(
+        self, v: FloatArray, beta: FloatArray, low: FloatArray, high: FloatArray
+    ) -> tuple[float, float, float]:
+        up, lo = _ends(v, beta < high, beta > low)
         violation = max(up - lo, 0.0)
-        near = 1e-10 * np.where(np.isinf(d.high - d.low), np.abs(self.beta), d.high - d.low)
-        rise, fall = self.beta < d.high - near, self.beta > d.low + near
+        near = 1e-10 * np.where(np.isinf(high - low), np.abs(beta), high - low)
+        rise, fall = beta < high - near, beta > low + near
         free = rise & fall
         if free.any() and not self.hard:
             return violation, float(v[free].mean()), 0.0
@@ -499,6 +585,12 @@ class _Run:
             f"  round {self.rounds:6d}   steps {self.steps:9,d}   violation {self.violation:.1e}   "
             f"active rows {len(rows.active):,d}   {done:.2f} passes over the kernel matrix"
         )
+
+
+def _filled(box: FloatArray, total: float) -> FloatArray:
+    """Numbers (n,) between 0 and the box that sum to ``total``: first rows are full, one is not, the rest empty."""
+    before = np.cumsum(box) - box
+    return np.clip(total - before, 0.0, box)
 
 
 def _ends(v: FloatArray, rise: Any, fall: Any) -> tuple[float, float]:

@@ -172,6 +172,95 @@ def pairs(K, row, v, beta, low, high, tol, share, limit, negative):  # type: ign
 
 
 @njit(cache=True, nogil=True)
+def levelled(v, group, beta, low, high, count):  # type: ignore[no-untyped-def]
+    """v less the middle of its group's violation, so that groups compare: (up, where, lo, where) of the worst.
+
+    Within a group only differences matter; ``count`` groups, each with a sum of its own to keep.
+    """
+    up, lo = np.full(count, -np.inf), np.full(count, np.inf)
+    i, j = np.full(count, -1), np.full(count, -1)
+    for t in range(v.shape[0]):
+        g = group[t]
+        if v[t] > up[g] and beta[t] < high[t]:
+            up[g], i[g] = v[t], t
+        if v[t] < lo[g] and beta[t] > low[t]:
+            lo[g], j[g] = v[t], t
+    worst, where = -np.inf, 0
+    middle = np.zeros(count)
+    for g in range(count):
+        if i[g] < 0 or j[g] < 0:  # nothing may move: any level will do
+            middle[g] = lo[g] if i[g] < 0 else up[g]
+            if i[g] < 0 and j[g] < 0:
+                middle[g] = 0.0
+            continue
+        middle[g] = 0.5 * (up[g] + lo[g])
+        if up[g] - lo[g] > worst:
+            worst, where = up[g] - lo[g], g
+    for t in range(v.shape[0]):
+        v[t] -= middle[group[t]]
+    if worst == -np.inf:
+        return 0.0, -1, 0.0, -1
+    return up[where] - middle[where], i[where], lo[where] - middle[where], j[where]
+
+
+@njit(cache=True, nogil=True)
+def pairs_within(K, row, group, v, beta, low, high, tol, share, limit, negative):  # type: ignore[no-untyped-def]
+    """As :func:`pairs` where both variables of a pair are of one group, 0 or 1, whose sum stays."""
+    q = v.shape[0]
+    goal, gained, indefinite = tol, 0.0, False
+    for step in range(limit):
+        up0, up1, lo0, lo1 = -np.inf, -np.inf, np.inf, np.inf
+        i0, i1 = -1, -1
+        for t in range(q):
+            x = np.float64(v[t])
+            if group[t] == 0:
+                if x > up0 and beta[t] < high[t]:
+                    up0, i0 = x, t
+                if x < lo0 and beta[t] > low[t]:
+                    lo0 = x
+            else:
+                if x > up1 and beta[t] < high[t]:
+                    up1, i1 = x, t
+                if x < lo1 and beta[t] > low[t]:
+                    lo1 = x
+        first = up0 - lo0 >= up1 - lo1
+        up, lo, i, own = (up0, lo0, i0, 0) if first else (up1, lo1, i1, 1)
+        if step == 0:
+            goal = max(tol, share * (up - lo))
+        if i < 0 or up - lo <= goal:
+            return step, gained, indefinite
+        Ki = K[row[i]]
+        best, j = 0.0, -1
+        for t in range(q):
+            if group[t] == own and beta[t] > low[t]:
+                spread = up - v[t]
+                if spread > 0.0:
+                    g = spread * spread / max(np.float64(Ki[i]) + K[row[t], t] - 2.0 * Ki[t], TAU)
+                    if g > best:
+                        best, j = g, t
+        if j < 0:
+            return step, gained, indefinite
+        eta = np.float64(Ki[i]) + K[row[j], j] - 2.0 * Ki[j]
+        if eta < negative:
+            indefinite = True
+        spread = up - v[j]
+        d = spread / max(eta, TAU)
+        room_i, room_j = high[i] - beta[i], beta[j] - low[j]
+        if d >= room_i or d >= room_j:
+            d = min(room_i, room_j)
+            beta[i] = high[i] if room_i <= room_j else beta[i] + d
+            beta[j] = low[j] if room_j <= room_i else beta[j] - d
+        else:
+            beta[i] += d
+            beta[j] -= d
+        gained += d * (spread - 0.5 * d * eta)
+        Kj = K[row[j]]
+        for t in range(q):
+            v[t] -= d * (Ki[t] - Kj[t])
+    return limit, gained, indefinite
+
+
+@njit(cache=True, nogil=True)
 def settled(v, beta, low, high, up, lo, position, keep):  # type: ignore[no-untyped-def]
     """keep[position_t] = True where a variable is free or its bound is not yet beyond doubt."""
     for t in range(v.shape[0]):
