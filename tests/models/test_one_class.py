@@ -19,18 +19,7 @@ few = settings(max_examples=10)
 TIGHT = 1e-9
 
 
-def on_the_edge(estimator):
-    """Support vectors lie on the edge: their score is zero but for rounding, and its sign, which the check compares,
-    is chance. Scores are compared below."""
-    names = ("dense", "sparse")
-    return {
-        f"check_sample_weight_equivalence_on_{name}_data": "the sign of a score of zero" for name in names
-    }
-
-
-@parametrize_with_checks(
-    [OneClassSVM(), OneClassSVM(kernel="linear", nu=0.2)], expected_failed_checks=on_the_edge
-)
+@parametrize_with_checks([OneClassSVM(), OneClassSVM(kernel="linear", nu=0.2)])
 def test_scikit_learn_battery(estimator, check):
     check(estimator)
 

@@ -168,7 +168,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         self.n_support_ = np.array([len(own)], dtype=np.int32)
         self.support_vectors_ = self._kept(cells, self.support_)
         self.dual_coef_ = fit.beta[own][None, :]
-        # a support vector on the edge is inside, whatever rounding says: the offset is lower by a little more than that
+        # a support vector on the edge is inside, whatever rounding says: the offset is that much lower
         self.intercept_ = np.array([fit.intercept + EDGE * abs(fit.intercept)])
         self.shape_fit_ = cells.shape
         self.n_iter_ = fit.steps
