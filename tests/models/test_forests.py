@@ -316,6 +316,7 @@ def test_attributes_are_scikit_learns(kind):
     with pytest.warns(UserWarning, match="OOB"):  # few trees
         peer = getattr(ensemble, kind.__name__)(**settings).fit(X, y)
     model = kind(**settings).fit(X, y)
+    assert model[0].n_outputs_ == 1
     names = {n for n in (*vars(peer), "estimators_samples_") if n.endswith("_") and not n.startswith("_")}
     assert [n for n in names if not hasattr(model, n)] == []
     assert model.estimator_.random_state is None and not hasattr(model.estimator_, "classes_")

@@ -93,7 +93,7 @@ class DecisionTreeClassifier(_OneTree, TreeClassifier):
 
     Attributes
     ----------
-    classes_, n_classes_, n_features_in_, feature_importances_, max_features_ : as in scikit-learn
+    classes_, n_classes_, n_outputs_, n_features_in_, feature_importances_, max_features_ : as in scikit-learn
     tree_ : the arrays (:class:`separatrix.data.trees.Tree`)
     verdict_ : the :class:`~separatrix.Verdict`; trees claim no optimum
 

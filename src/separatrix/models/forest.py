@@ -236,7 +236,7 @@ class ForestModel(Members, TreeModel):
                 for t, tree in zip(grown.numbers, grown.trees, strict=True)
             ]
         self._seed, self._rows, self._draws = seed, n, draws
-        self.estimator_, self.n_outputs_ = self._unfitted(None), 1
+        self.estimator_ = self._unfitted(None)
         self.estimators_ = [*old, *new]
         return columns, len(seeds) - len(new)
 

@@ -269,6 +269,12 @@ class TreeModel(Estimator):
         check_is_fitted(self)
         return sealed(self._forest.importances())
 
+    @derived_from("a row has one target")
+    def n_outputs_(self) -> int:
+        """Targets a row, as in scikit-learn: one."""
+        check_is_fitted(self)
+        return 1
+
     def _paths(self, cells: np.ndarray) -> tuple[Any, np.ndarray]:
         """(n, nodes of all trees) CSR of the nodes each row passes, and where each tree's nodes begin."""
         ends = self._forest.ends(cells)
