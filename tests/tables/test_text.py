@@ -40,31 +40,31 @@ def both(documents, ours, theirs, later=(), tolerance=0.0):
 
 
 @given(texts, texts)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_counts_are_scikit_learns(documents, later):
     both(documents, TextFeatures(), CountVectorizer(), later)
 
 
 @given(st.lists(st.text(max_size=20), min_size=1, max_size=6))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_words_between_blanks_are_scikit_learns(documents):
     both(documents, TextFeatures(token_pattern=r"\S+"), CountVectorizer(token_pattern=r"\S+"))
 
 
 @given(texts, st.sampled_from([(1, 1), (1, 2), (2, 2), (2, 3), (1, 4)]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_runs_of_words_are_scikit_learns(documents, span):
     both(documents, TextFeatures(ngram_range=span), CountVectorizer(ngram_range=span), documents[::-1])
 
 
 @given(texts)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_tf_idf_is_scikit_learns(documents):
     both(documents, TextFeatures(weighting="tf-idf"), TfidfVectorizer(), [*documents, ""], tolerance=1e-12)
 
 
 @given(texts, st.sampled_from([1, 2, 0.3]), st.sampled_from([1.0, 0.7, 3]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_pruning_and_presence_are_scikit_learns(documents, low, high):
     both(
         documents,

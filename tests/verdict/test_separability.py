@@ -13,8 +13,8 @@ from separatrix.verdict import separability as module
 from separatrix.verdict.facial import Undecided
 from tests.verdict.reference import assert_sound, kind_by_linear_programs, tiny_tables
 
-many = settings(max_examples=150, deadline=None)
-some = settings(max_examples=40, deadline=None)
+many = settings(max_examples=60, deadline=None)
+some = settings(max_examples=20, deadline=None)
 random = np.random.default_rng
 
 

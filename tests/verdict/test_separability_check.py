@@ -11,7 +11,7 @@ from separatrix import separability
 from separatrix.verdict import proof
 from tests.verdict.reference import kind_by_linear_programs, tiny_tables
 
-some = settings(max_examples=120, deadline=None)
+some = settings(max_examples=50, deadline=None)
 random = np.random.default_rng
 
 
