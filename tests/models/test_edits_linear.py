@@ -236,6 +236,21 @@ def test_models_of_earlier_versions_open(tmp_path):
     np.testing.assert_allclose(finite.decision_function(X), X @ finite.coef_[0] + finite.intercept_[0])
 
 
+def test_a_posterior_of_an_earlier_version_goes_on(tmp_path):
+    """It had its covariance as arrays, and no class_weight."""
+    X, y = load_iris(return_X_y=True)
+    old = BayesianLogisticRegression().fit(X, y)
+    state = old.__dict__
+    state.update(covariance_=old.covariance_.copy(), coef_sd_=old.coef_sd_.copy())
+    for name in ("_fitted", "_dtype", "_covariance", "class_weight"):
+        state.pop(name, None)
+    save(old, tmp_path / "old.sepx")
+    again = load(tmp_path / "old.sepx")
+    np.testing.assert_array_equal(again.predict_proba(X), old.predict_proba(X))
+    np.testing.assert_allclose(again.covariance_, state["covariance_"])
+    assert again.partial_fit(X, y).verdict_.status == "optimal" and "class_weight" in again.get_params()
+
+
 # ---- what belongs to the fit alone ----
 
 

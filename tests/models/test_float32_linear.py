@@ -122,6 +122,17 @@ def test_separated_rows_show_their_limit_in_float32():
     assert verify(model, X, [0, 0, 1, 1]).status == "no optimum"
 
 
+@pytest.mark.parametrize("name", ["ridge", "least squares", "bayes"])
+def test_dask_arrays_keep_their_precision(name):
+    da = pytest.importorskip("dask.array")
+    X, y = load_iris(return_X_y=True)
+    model = MODELS[name][0].__class__(**MODELS[name][0].get_params())
+    for dtype in (np.float32, np.float64):
+        lazy = da.from_array(X.astype(dtype), chunks=(50, 4))
+        assert model.fit(lazy, y).coef_.dtype == model.intercept_.dtype == dtype
+        assert model.decision_function(lazy).compute().dtype == dtype
+
+
 def test_a_posterior_and_bags_are_float32_too():
     X, y = load_iris(return_X_y=True)
     X = X.astype(np.float32)

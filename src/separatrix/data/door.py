@@ -82,7 +82,8 @@ def rows_of(
         raise ValueError(
             f"Found array with 0 sample(s) (shape=(0, {X.shape[1]})) while a minimum of 1 is required."
         )
-    return Rows(parts, edges[-1], int(X.shape[1]), edges, y, weight)
+    single = getattr(X, "dtype", None) == np.float32
+    return Rows(parts, edges[-1], int(X.shape[1]), edges, y, weight, single)
 
 
 def refuse_nonfinite(estimator: Any, rows: Rows, moments: Moments) -> None:

@@ -81,6 +81,7 @@ class Rows:
     edges: tuple[int, ...]
     y: Any = None
     weight: FloatArray | None = None
+    lazy_single: bool = False  # whether partitions that are yet to be read hold float32
 
     @classmethod
     def of(cls, X: Any, y: Any = None, weight: FloatArray | None = None) -> Rows:
@@ -101,9 +102,7 @@ class Rows:
     @property
     def single(self) -> bool:
         """Whether the cells are float32, and so what a model shows of them."""
-        source = self.source[0] if isinstance(self.source, list) and self.source else self.source
-        dtype = getattr(source, "dtype", None)
-        return isinstance(dtype, np.dtype) and dtype == np.float32
+        return self.lazy_single if self.lazy else getattr(self.source, "dtype", None) == np.float32
 
     @property
     def n_blocks(self) -> int:

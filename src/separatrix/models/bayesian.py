@@ -130,6 +130,8 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
     'optimal'
     """
 
+    class_weight: Mapping[Any, float] | str | None = None  # of models from files that knew no such parameter
+
     def __init__(
         self,
         prior_precision: Any = 1.0,
