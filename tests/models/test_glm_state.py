@@ -191,6 +191,16 @@ def test_dtypes_are_scikit_learns(there, family, power, dtype):
     assert here.predict(cells).dtype == there.predict(cells).dtype
 
 
+@pytest.mark.parametrize("family", ["poisson", "negative_binomial", "gamma"])
+def test_lazy_rows_of_a_model_fitted_to_lazy_rows(family):
+    """The blocks of a prediction carry weights and link, not the model with the rows of its fit."""
+    da = pytest.importorskip("dask.array")
+    lazy = da.from_array(X, chunks=(40, 3))
+    model, plain = model_of(family).fit(lazy, Y[family]), model_of(family).fit(X, Y[family])
+    np.testing.assert_allclose(model.predict(lazy).compute(), plain.predict(X), rtol=1e-7)
+    assert model.score(lazy, Y[family]) == pytest.approx(plain.score(X, Y[family]), rel=1e-7)
+
+
 def test_warm_starts_from_float32():
     single = X.astype(np.float32)
     model = GeneralizedLinearModel("poisson", warm_start=True).fit(single, Y["poisson"])

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core import links
 from separatrix.core.caller import warn
+from separatrix.core.linear import LinearRule
 from separatrix.core.links import Link
 from separatrix.core.losses import Logistic, Loss
 from separatrix.core.numerics import FloatArray
@@ -206,9 +208,9 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
             if offset is not None or exposure is not None:
                 raise ValueError("an offset beside Dask rows is not read: call X.compute() first")
             lazy = cells.to_dask_array(lengths=True) if hasattr(cells, "columns") else cells
-            return lazy.rechunk({1: -1}).map_blocks(
-                lambda part: self._mean(part, None, kind), dtype=float, drop_axis=1
-            )
+            # the rule and the link alone go with the blocks: the model would bring the rows of its fit
+            light = partial(_means, rule=self.rule_, link=self.link_, shift=None, kind=kind)
+            return lazy.rechunk({1: -1}).map_blocks(light, dtype=float, drop_axis=1)
         if whole is None:
             return self._mean(cells, shift, kind)
         if not whole.any():
@@ -241,11 +243,11 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         if hasattr(self, "_table"):
             X, y, sample_weight, given = self._rows_to_judge(X, y, sample_weight, given)
         cells = read_for_prediction(self, X)
-        if is_dask(cells):
-            cells = np.asarray(cells.compute())
+        lazy = np.asarray(self.predict(X, offset, exposure=exposure)) if is_dask(cells) else None
+        n = cells.shape[0] if lazy is None else len(lazy)
         labels = getattr(self, "classes_", None)
-        seen = read_observations(y, cells.shape[0], family, link, sample_weight, classes=labels, **given)
-        mu = self._mean(cells, seen.offset, "mean").astype(np.float64)
+        seen = read_observations(y, n, family, link, sample_weight, classes=labels, **given)
+        mu = lazy if lazy is not None else self._mean(cells, seen.offset, "mean").astype(np.float64)
         fitted = seen.total(family.unit_deviance(seen.y, mu))
         constant = null_deviance(family, link, seen, null_intercept(family, link, seen, True), True)
         return 1.0 - fitted / constant if constant > 0 else float(fitted == 0)
@@ -486,10 +488,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         return null_intercept(family, link, seen, bool(self.fit_intercept)) if found is None else float(found)
 
     def _mean(self, cells: Any, shift: FloatArray | None, kind: str) -> FloatArray:
-        eta = self._score(cells)
-        kept = eta.dtype  # float32 rows give float32 means
-        eta = eta if shift is None else eta + shift
-        return np.asarray(eta if kind == "link" else self.link_.inverse(eta), dtype=kept)
+        return _means(cells, self.rule_, self.link_, shift, kind)
 
     def _limits_of_coefficients(self) -> FloatArray:
         return np.append(self.intercept_, self.coef_) if self.fit_intercept else self.coef_
@@ -548,6 +547,14 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         except (ValueError, TypeError):
             pass
         return tags
+
+
+def _means(cells: Any, rule: LinearRule, link: Link, shift: FloatArray | None, kind: str) -> FloatArray:
+    """Means, or scores, of rows; float32 rows give float32."""
+    eta = rule.score(cells)
+    kept = eta.dtype
+    eta = eta if shift is None else eta + shift
+    return np.asarray(eta if kind == "link" else link.inverse(eta), dtype=kept)
 
 
 def _constant_fits(family: Response, link: Link, seen: Observations, b: float) -> bool:
