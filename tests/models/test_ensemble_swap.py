@@ -166,7 +166,7 @@ def test_a_vote_for_an_unknown_class_is_named():
         model.predict(X)
     boost = AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=3).fit(X, Y)
     boost.estimators_[1] = model.estimators_[2]
-    with pytest.raises(ValueError, match="a learner votes for [56], which is not in classes_"):
+    with pytest.raises(ValueError, match=r"a learner votes for [56], which is not in classes_"):
         boost.predict(X)
     boost = AdaBoostClassifier(n_estimators=3).fit(X, Y)
     boost.estimators_[1] = model.estimators_[0]

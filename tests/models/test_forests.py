@@ -191,7 +191,7 @@ def test_what_is_worked_out_cannot_be_assigned():
     with pytest.raises(ValueError, match="read-only"):
         model.feature_importances_[0] = 1.0
     with pytest.raises(
-        AttributeError, match="tree_ is worked out and cannot be assigned: edit tree_.threshold"
+        AttributeError, match=r"tree_ is worked out and cannot be assigned: edit tree_\.threshold"
     ):
         model[0].tree_ = model[1].tree_
     for name in ("value", "feature", "child", "children_left", "weighted_n_node_samples"):

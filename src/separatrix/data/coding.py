@@ -1,7 +1,8 @@
 """How a formula reads a frame, remembered:  columns, levels, offsets, and what was named (row D8).
 
 A coding is made by a fit and kept with the model, so that a new frame is read with the same levels, the same knots
-and centres, the same offsets, and the exposures and weights that the fit's arguments named. Cost O(n) beside the design.
+and centres, the same offsets, and the exposures and weights that the fit's arguments named. Cost O(n) beside the
+design.
 """
 
 from __future__ import annotations

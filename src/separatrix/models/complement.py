@@ -145,17 +145,17 @@ class ComplementNB(MultinomialNB):
     # ---- no density ----
 
     @property
-    def sample(self) -> Any:  # type: ignore[override]
+    def sample(self) -> Any:
         """Not there: the weights are of the other classes' words."""
         return self._no_density("sample")
 
     @property
-    def score_samples(self) -> Any:  # type: ignore[override]
+    def score_samples(self) -> Any:
         """Not there: the scores are no densities."""
         return self._no_density("score_samples")
 
     @property
-    def class_log_density(self) -> Any:  # type: ignore[override]
+    def class_log_density(self) -> Any:
         """Not there: the scores are no densities."""
         return self._no_density("class_log_density")
 

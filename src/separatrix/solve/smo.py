@@ -149,7 +149,9 @@ class Solution:
     single: bool
     freedom: float = 0.0  # length of the interval of optimal b, where no variable is free
     levels: tuple[float, ...] = ()  # b of each group; ``intercept`` is their mean
-    scale: float = 0.0  # ½‖w‖² and the losses, which the gap is small against: the primal, where all Σβ are zero
+    scale: float = (
+        0.0  # ½‖w‖² and the losses, which the gap is small against: the primal, where all Σβ are zero
+    )
 
     @property
     def gap(self) -> float:
