@@ -201,6 +201,15 @@ def test_lazy_rows_of_a_model_fitted_to_lazy_rows(family):
     assert model.score(lazy, Y[family]) == pytest.approx(plain.score(X, Y[family]), rel=1e-7)
 
 
+@pytest.mark.parametrize("labels", [Y["binomial"], Y["binomial"] + (X[:, 1] > 1)], ids=["two", "three"])
+def test_lazy_rows_of_a_logistic_regression(labels):
+    da = pytest.importorskip("dask.array")
+    lazy = da.from_array(X, chunks=(40, 3))
+    model, plain = (LogisticRegression(C=np.inf).fit(rows, labels) for rows in (lazy, X))
+    np.testing.assert_allclose(model.predict_proba(lazy).compute(), plain.predict_proba(X), atol=1e-7)
+    np.testing.assert_array_equal(model.predict(lazy).compute(), plain.predict(X))
+
+
 def test_warm_starts_from_float32():
     single = X.astype(np.float32)
     model = GeneralizedLinearModel("poisson", warm_start=True).fit(single, Y["poisson"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 import numpy as np
@@ -82,10 +83,12 @@ class Classifier(ClassifierMixin, Estimator):
         with np.errstate(all="ignore"):  # only the shape of the answer is looked at
             sample = function(np.zeros((1, cells.shape[1]), dtype=cells.dtype))
         cells = cells.rechunk({1: -1})
+        # a name of our own: to make one, Dask pickles the model, and that asks Dask for the rows of its fit, for ever
+        name = f"{type(self).__name__}-{uuid.uuid4().hex}"
         if sample.ndim == 1:
-            return cells.map_blocks(function, dtype=sample.dtype, drop_axis=1)
+            return cells.map_blocks(function, name=name, dtype=sample.dtype, drop_axis=1)
         chunks = (cells.chunks[0], (sample.shape[1],))
-        return cells.map_blocks(function, dtype=sample.dtype, chunks=chunks)
+        return cells.map_blocks(function, name=name, dtype=sample.dtype, chunks=chunks)
 
 
 def minimum_cost(model: Any, X: Any, cost: Any) -> np.ndarray:
