@@ -38,7 +38,7 @@ test: $(VENV)/.installed-test ## all tests, the examples in docstrings, and the 
 	$(VENV)/bin/lint-imports --no-logo
 
 test-processors: $(VENV)/.installed-test ## the numerical tests as Haswell, Zen, Sandy Bridge and Prescott would run them
-	$(PY) tests/processors.py --jobs $(JOBS) $(PROCESSORS) $(PYTEST_ARGS)
+	$(PY) tests/processors.py --jobs $(JOBS) $(PROCESSORS) -- $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed-bench ## measure against the other libraries
 	$(PY) -m benchmarks $(BENCH_ARGS)

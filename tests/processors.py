@@ -184,7 +184,7 @@ def run(name, machine, paths, jobs, extra):
 
 def main():
     parser = argparse.ArgumentParser(
-        description="The numerical tests as other processors would run them. Other arguments go to pytest."
+        description="The numerical tests as other processors would run them. What follows -- goes to pytest."
     )
     parser.add_argument(
         "settings", nargs="*", metavar="SETTING", help=f"of {', '.join(SETTINGS)}; all by default"
@@ -194,7 +194,9 @@ def main():
     parser.add_argument(
         "--chosen", action="store_true", help="print what the libraries of this process chose"
     )
-    given, extra = parser.parse_known_args()
+    words = sys.argv[1:]
+    cut = words.index("--") if "--" in words else len(words)
+    given, extra = parser.parse_args(words[:cut]), words[cut + 1 :]
     if given.chosen:
         print(json.dumps(chosen()))
         return 0
