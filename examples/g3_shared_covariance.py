@@ -8,6 +8,8 @@ boundary is straight. Below in the same call: the other ties (diagonal, spherica
 likelihood each reaches; shrinkage; and a covariance that is singular, where the verdict says which class and columns.
 """
 
+import warnings
+
 import numpy as np
 from _plot import BLACK, CLASS_INKS, boundary, ellipse, figure, points, region, save, say, surface
 
@@ -48,8 +50,11 @@ for s in (0.1, 0.5, 1.0):
 
 # A third column that is the sum of the others in class c alone: Σ_c has no inverse, the others have.
 sums = X.sum(axis=1) + np.where(y == "c", 0.0, rng.normal(size=len(y)))
-singular = GaussianDiscriminant(covariance="per-class").fit(np.column_stack([X, sums]), y)
+with warnings.catch_warnings(record=True) as heard:
+    warnings.simplefilter("always")
+    singular = GaussianDiscriminant(covariance="per-class").fit(np.column_stack([X, sums]), y)
 print(f"\na column that is the sum of the two others in class c:\n{singular.verdict_}")
+print(f"said as a {heard[0].category.__name__} too")
 print(f"it predicts all the same: {singular.score(np.column_stack([X, sums]), y):.3f} right")
 few = GaussianDiscriminant(covariance="per-class", shrinkage=0.3).fit(X[::60], y[::60])
 print(f"\ntwo rows a class, with shrinkage:\n{few.verdict_}")

@@ -41,7 +41,7 @@ both = models["both"]
 across = np.array([-both.coef_[0, 1], both.coef_[0, 0]])
 product = across @ (both.theta_[1] - both.theta_[0])
 print(f"tie='both': the boundary is at right angles to μ₁ − μ₀: their product is {product:.0e}")
-far = GaussianNB(tie="class").fit(X * [1, 1e6] + [1e8, 0], y)
+far = GaussianNB(tie="class", var_smoothing_per_column=True).fit(X * [1, 1e6] + [1e8, 0], y)
 moved = abs(far.predict_proba(X * [1, 1e6] + [1e8, 0]) - shared.predict_proba(X)).max()
 print(f"another unit and origin, 1e8 ± 1 and × 1e6: the probabilities move by {moved:.0e}, x rounded")
 

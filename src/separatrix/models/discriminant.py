@@ -97,6 +97,11 @@ class LinearDiscriminantAnalysis(
         if not (self.n_components is None or (is_count(self.n_components) and self.n_components >= 1)):
             raise ValueError(f"n_components must be a whole number of at least 1, got {self.n_components!r}")
 
+    def _refuse_values(self, rows: Any, facts: Facts) -> None:
+        super()._refuse_values(rows, facts)
+        if self._whole and len(facts.weight) == 1 and rows.n < 2:
+            raise ValueError("one class of 1 sample has neither a spread nor another class: give more rows")
+
     @property
     def _by_class(self) -> bool:
         """Whether classes' covariances are estimated apart before they are averaged."""

@@ -29,6 +29,7 @@ from separatrix.models.generative import Parts
 from separatrix.models.impossible import Findings
 
 NEAR = 30.0  # distance of class means from the origin, in units of spread, up to which squares of x keep their digits
+ERASED = 1e-3  # of a column's variance over what is added to it, below which the column says nothing any more
 GUARD = 1e-6  # var_smoothing up to which it is a guard against zero, and not a choice
 FAR_APART = 1e3  # distance of class means in units of spread beyond which squares are taken class by class
 
@@ -235,10 +236,13 @@ class NormalPart(Part):
                 if self.smooth
                 else "raise var_smoothing"
             )
-            findings.grave(f"variance 0 in {whose} in {where}: {decides}")
+            # a smoothing beyond a guard is the remedy, and was chosen, unless a whole class has nothing else
+            tell = findings.grave if still or self.smooth <= GUARD else findings.append
+            tell(f"variance 0 in {whose} in {where}: {decides}")
         swallowed = ~self.silent & (total < self.epsilon)
         if swallowed.any() and not self.per_column:
-            tell = findings.grave if self.smooth <= GUARD else findings.append
+            erased = bool((total < ERASED * self.epsilon)[swallowed].any())
+            tell = findings.grave if erased and self.smooth <= GUARD else findings.append
             tell(
                 f"var_smoothing ({self.smooth:g} of the largest column's variance) is more than all the variance of "
                 f"{self._named(model, swallowed)}: var_smoothing_per_column=True goes by each column's own"
