@@ -92,6 +92,6 @@ for criterion, colour in (("squared_error", ORANGE), ("absolute_error", BLUE)):
     ink = ORANGE_INK if colour == ORANGE else BLUE
     medians.text(0.1, height, f"{criterion}: off by {off:.2f}", color=ink)
 medians.text(0.1, 7.2, "the truth, dashed", color=BLACK)
-medians.text(10, 9.0, "at the edge: rows above it", color=GREY, ha="right", va="top", fontsize=8.5)
+medians.text(10, -0.9, "at the upper edge: rows above it", color=GREY, ha="right", va="bottom", fontsize=8.5)
 medians.set(xlabel="x", ylabel="y", ylim=(-1, 9.6), title="Medians heed gross errors less")
 save(fig, __file__)
