@@ -12,11 +12,12 @@ are made up and the script says so.
 """
 
 import sys
+import warnings
 
 import numpy as np
 from _plot import BLUE, CLASS_COLOURS, GREY, ORANGE, ORANGE_INK, ROOT, figure, save, say
 
-from separatrix import BernoulliNB
+from separatrix import BernoulliNB, ImpossibleRowsWarning
 
 sys.path.insert(0, str(ROOT))
 
@@ -68,14 +69,21 @@ ways = {
     "m = 4 rows of ½": {"smoothing": ("m", 4, "uniform")},
     "m = 4, Q of all rows": {"smoothing": ("m", 4, "marginal")},
 }
-print(f"  {'':22s}right   certainties    P(yes | class) of the first question")
+print(f"  {'':22s}right   certainties   rows no class can have   P(yes | class) of the first question")
 for name, options in ways.items():
     one = BernoulliNB(binarize=None, **options).fit(X[few], y[few])
     first = np.exp(one.feature_log_prob_[:, 0])
     certain = np.isin(np.exp(one.feature_log_prob_), (0.0, 1.0)).sum()
-    print(f"  {name:22s}{one.score(X[~few], y[~few]):.3f}   {certain:5d} of {theta.size}    {first.round(3)}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ImpossibleRowsWarning)  # which says what the column here says
+        right = one.score(X[~few], y[~few])
+    none = np.isneginf(one.score_samples(X[~few])).sum()
+    print(
+        f"  {name:22s}{right:.3f}   {certain:5d} of {theta.size}   {none:9d} of {(~few).sum()}            {first.round(3)}"
+    )
 print(f"  fitted to {few.sum()} rows; Beta(2, 2) and Laplace are the same estimate, as the formulas say.")
 print(f"  Q from all classes keeps a certainty where all {few.sum()} voted alike: nobody was seen to differ.")
+print("  A row that every class calls impossible is answered by the prior, and counted by a warning.")
 
 fig, (left, right) = figure(
     1, 2, "Bernoulli naive Bayes: one weight a question, read from the counts",

@@ -601,7 +601,10 @@ def test_suitability_says_why():
     "options, words",
     [
         ({"models": "logistics"}, "did you mean 'logistic'.*known are majority, lda"),
-        ({"models": ["random forest"]}, "models names 'random forest', which is unknown: known are majority"),
+        (
+            {"models": ["gradient boosting"]},
+            "models names 'gradient boosting', which is unknown: known are majority",
+        ),
         ({"models": []}, "models is empty"),
         ({"models": ["lda", "lda"]}, "names 'lda' twice"),
         ({"models": ["multinomial_nb"]}, "does not suit this table: it reads counts of words"),
