@@ -78,9 +78,8 @@ for name, options in ways.items():
         warnings.simplefilter("ignore", ImpossibleRowsWarning)  # which says what the column here says
         right = one.score(X[~few], y[~few])
     none = np.isneginf(one.score_samples(X[~few])).sum()
-    print(
-        f"  {name:22s}{right:.3f}   {certain:5d} of {theta.size}   {none:9d} of {(~few).sum()}            {first.round(3)}"
-    )
+    counts = f"{certain:5d} of {theta.size}   {none:9d} of {(~few).sum()}"
+    print(f"  {name:22s}{right:.3f}   {counts}            {first.round(3)}")
 print(f"  fitted to {few.sum()} rows; Beta(2, 2) and Laplace are the same estimate, as the formulas say.")
 print(f"  Q from all classes keeps a certainty where all {few.sum()} voted alike: nobody was seen to differ.")
 print("  A row that every class calls impossible is answered by the prior, and counted by a warning.")
