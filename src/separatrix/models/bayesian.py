@@ -191,13 +191,7 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
             raise ValueError(
                 'class_weight="balanced" needs all rows at once: give partial_fit a dictionary of weights'
             )
-        before = dict(self.__dict__)
-        try:
-            return self._learn(X, y, classes, sample_weight, anew=not hasattr(self, "_belief"))
-        except BaseException:  # a chunk that is refused leaves the model as it was
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+        return self._learn(X, y, classes, sample_weight, anew=not hasattr(self, "_belief"))
 
     # ---- predictions ----
 

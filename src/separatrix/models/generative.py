@@ -134,16 +134,8 @@ class Generative(Answers):
             raise ValueError(
                 "this model was fitted by EM, which needs all rows at once: call fit with all of them"
             )
-        before = dict(self.__dict__)
-        try:
-            self._check_parameters()
-            return self._learn(
-                X, y, classes, sample_weight, reset=not hasattr(self, "_facts_seen"), whole=False
-            )
-        except BaseException:  # a chunk that is refused, or interrupted, leaves the model as it was
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+        self._check_parameters()
+        return self._learn(X, y, classes, sample_weight, reset=not hasattr(self, "_facts_seen"), whole=False)
 
     def merge(self, other: Self) -> Self:
         """A new model: the one fitted to this model's rows and the other's together, without seeing them again."""

@@ -87,6 +87,8 @@ class KernelPerceptron(FromMistakes):
     True
     """
 
+    _EDITED = "support_vectors_ or intercept_"
+
     def __init__(
         self,
         *,
@@ -259,27 +261,6 @@ class KernelPerceptron(FromMistakes):
             (f"{int(np.sum(self.n_mistakes_))} mistakes in {int(self.t_) - 1} visits so far",),
         )  # fmt: skip
         return self
-
-    def _keep_dual(self, dual: np.ndarray) -> None:
-        dual.flags.writeable = False
-        self._dual_coef = dual
-
-    @property
-    def dual_coef_(self) -> np.ndarray:
-        """Updates on each training row, (n,) or (K, n), as the fit counted them."""
-        found = self.__dict__.get(
-            "_dual_coef", self.__dict__.get("dual_coef_")
-        )  # the second: of an older file
-        if found is None:
-            raise AttributeError("this KernelPerceptron is not fitted yet: it has no dual_coef_")
-        return np.asarray(found)
-
-    @dual_coef_.setter
-    def dual_coef_(self, value: Any) -> None:
-        raise AttributeError(
-            "dual_coef_ counts the updates that were made on the training rows: edit support_vectors_ or intercept_, "
-            "which predict, or fit with sample_weight or class_weight"
-        )
 
     def decision_function(self, X: Any) -> FloatArray:
         """f(x) of each row: (n,) for two classes, (n, K) for more; X (n, n_train) for a precomputed kernel."""

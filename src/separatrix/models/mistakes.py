@@ -45,6 +45,7 @@ class FromMistakes(Classifier):
     class_weight: Mapping[Any, float] | str | None
     average: bool
     pocket: bool
+    _EDITED = "coef_ and intercept_"  # what predicts
 
     def _check_shared(self) -> None:
         check_limits(1.0 if self.tol is None else self.tol, self.max_iter, self.n_jobs)
@@ -144,7 +145,24 @@ class FromMistakes(Classifier):
         self._keep_dual(dual[0] if single else dual)
 
     def _keep_dual(self, dual: np.ndarray) -> None:
-        self.dual_coef_ = dual
+        dual.flags.writeable = False
+        self._dual_coef = dual
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Updates on each training row, (n,) or (K, n), as the fit counted them."""
+        state = self.__dict__
+        found = state.get("_dual_coef", state.get("dual_coef_"))  # the second: of an older file
+        if found is None:
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet: it has no dual_coef_")
+        return np.asarray(found)
+
+    @dual_coef_.setter
+    def dual_coef_(self, value: Any) -> None:
+        raise AttributeError(
+            f"dual_coef_ counts the updates that were made on the training rows: edit {self._EDITED}, which "
+            "predict, or fit with sample_weight or class_weight"
+        )
 
     def _judged(
         self,

@@ -349,26 +349,6 @@ class Perceptron(FromMistakes, LinearClassifier):
             for m, w in zip(machines, first, strict=True)
         ]
 
-    def _keep_dual(self, dual: np.ndarray) -> None:
-        dual.flags.writeable = False
-        self._dual_coef = dual
-
-    @property
-    def dual_coef_(self) -> np.ndarray:
-        """Updates on each row, (n,) or (K, n), as the fit counted them."""
-        found = self.__dict__.get(
-            "_dual_coef", self.__dict__.get("dual_coef_")
-        )  # the second: of an older file
-        if found is None:
-            raise AttributeError("Perceptron has no dual_coef_ before it is fitted")
-        return np.asarray(found)
-
-    @dual_coef_.setter
-    def dual_coef_(self, value: Any) -> None:
-        raise AttributeError(
-            "dual_coef_ counts the updates that were made: edit coef_ and intercept_, which predict"
-        )
-
     def _margins(self, machine: LinearMachine, course: Course, rows: np.ndarray) -> FloatArray:
         """y f of the present rows under the weights kept; an epoch without a mistake has shown the last right."""
         single = self.coef_.dtype == np.float32  # what is shown is rounded, and has to be looked at
