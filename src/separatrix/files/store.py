@@ -43,9 +43,11 @@ from separatrix.files.archive import (
 )
 from separatrix.files.schema import Schema
 from separatrix.files.sound import check_sound
+from separatrix.files.tags import located, tagged
 from separatrix.files.whole import write_whole
 
-FORMAT = 1
+FORMAT = 2  # tags; 1 had module paths
+FORMATS = (1, FORMAT)
 WATCHED = ("separatrix", "scikit-learn")
 VERSIONS = (*WATCHED, "numpy", "scipy", "skops")
 
@@ -59,7 +61,8 @@ class ModelFile:
     """What a model file says of itself.
 
     model : the class of the model; versions : of the packages that wrote it; saved : when (UTC); classes : the
-    labels, as text; schema : the columns of training; verdict, notes : text; digest : SHA-256 of everything else.
+    labels, as text; schema : the columns of training; verdict, notes : text; digest : SHA-256 of everything else;
+    format : of the file.
     """
 
     model: str
@@ -70,6 +73,7 @@ class ModelFile:
     verdict: str
     notes: str
     digest: str
+    format: int = FORMAT
 
     def check_schema(self, frame: Any) -> Any:
         """The frame's columns of training, in order; a ValueError that names the columns where it does not fit."""
@@ -155,7 +159,10 @@ def load(path: Any) -> Any:
             )
         _warn_of_versions(about)
         sio = _skops()
-        audit = audited(members)
+        tree = read_json(members[TREE], TREE)
+        located(tree, about.format)
+        audit = audited(tree, members)
+        data = packed({**members, TREE: json.dumps(tree).encode()})
         model = sio.loads(data, trusted=sorted(audit.trusted))
         check_sound(model)
     return model
@@ -180,10 +187,10 @@ def describe(path: Any) -> ModelFile:
         return _about(read_json(read_member(archive, ABOUT), ABOUT))
 
 
-def audited(members: Mapping[str, bytes]) -> Audit:
-    """The audit of an archive's tree of objects; raises where it holds what it must not."""
+def audited(tree: dict[str, Any], members: Mapping[str, bytes]) -> Audit:
+    """The audit of a tree of objects and the arrays it names; raises where it holds what it must not."""
     audit = Audit(members)
-    audit.root(read_json(members[TREE], TREE), importlib.import_module("skops.io._protocol").PROTOCOL)
+    audit.root(tree, importlib.import_module("skops.io._protocol").PROTOCOL)
     return audit
 
 
@@ -209,13 +216,13 @@ def _members(model: Any, sio: Any) -> dict[str, bytes]:
         found = {name: archive.read(name) for name in archive.namelist()}
     tree = json.loads(found[TREE])
     members = _Numbering(found).of(tree)
-    members = {TREE: json.dumps(tree, separators=(",", ":")).encode(), **members}
     _refuse_functions(tree, type(model).__name__)
     try:
-        audited(members)
+        audited(tree, members)
     except ModelFileError as error:
         raise ModelFileError(f"{type(model).__name__} cannot be stored: {error}") from None
-    return members
+    tagged(tree)
+    return {TREE: json.dumps(tree, separators=(",", ":")).encode(), **members}
 
 
 class _Numbering:
@@ -322,7 +329,7 @@ def _refusing() -> Any:
 
 def _about(found: Mapping[str, Any]) -> ModelFile:
     """The parts of ``separatrix.json``, their types checked, without characters that are not text."""
-    if found.get("format") != FORMAT:
+    if found.get("format") not in FORMATS:
         raise ModelFileError(
             f"the file is of format {found.get('format')!r}, and this version reads {FORMAT}: use the "
             "separatrix that wrote it"
@@ -340,7 +347,7 @@ def _about(found: Mapping[str, Any]) -> ModelFile:
     model, saved, verdict, notes, total = (_plain(str(t)) for t in texts)
     labels = tuple(_plain(str(c)) for c in classes)
     named = {_plain(str(k)): _plain(v) for k, v in versions.items()}
-    return ModelFile(model, named, saved, labels, columns, verdict, notes, total)
+    return ModelFile(model, named, saved, labels, columns, verdict, notes, total, found["format"])
 
 
 def _plain(text: str) -> str:

@@ -1,0 +1,254 @@
+"""What a model file may hold, by tags that outlive the rooms:  tag ↔ (module, class)  (row O8).
+
+    LogisticRegression, family.gamma, sklearn.StandardScaler, sparse.csr_matrix
+
+A file says only tags; `HOMES` says where the class of a tag lives today. A line of the tables reads "prefix: Class
+Class", and the tag is prefix.class, in snake case (without a prefix the class's own name, an estimator's). A class
+that gets another name keeps its tag as "old_name=NewName". Whatever has no tag is refused before anything is
+imported. No function, method, partial or pickle is ever here, so that no attribute of a loaded object can be code of
+the file's choosing.
+
+    format 1    module paths; `FORMAT_1` translates those it used, which changes no more
+    format 2    tags
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_OWN = {
+    "core.families": "family: Normal MultivariateNormal Bernoulli Categorical Multinomial Poisson Exponential Gamma "
+    "Beta Dirichlet",
+    "core.grouped": "statistic: GroupCounts GroupMoments GroupScatter GroupSums",
+    "core.linear": "LinearRule",
+    "core.links": "link: Identity Log Logit Probit CLogLog Inverse Sqrt InverseSquared",
+    "core.losses": "loss: Logistic Multinomial Squared Hinge Perceptron SquaredHinge Exponential EpsilonInsensitive",
+    "core.margins": "report: MarginReport",
+    "core.responses": "response: Gaussian Binomial Poisson Gamma InverseGaussian NegativeBinomial Tweedie GlmLoss",
+    "data.basis": "RadialBasis",
+    "data.columns": "data: Column Encoding",
+    "data.coordinates": "problem: Blind Coordinates",
+    "data.discretise": "Discretizer",
+    "data.firth": "problem: FirthObjective Whitened Correction",
+    "data.objective": "problem: Evaluation Objective",
+    "data.observations": "data: Observations",
+    "data.prior": "problem: Prior",
+    "data.rows": "data: Rows",
+    "data.stumps": "growth: Stump",
+    "data.trees": "growth: Forest Tree",
+    "inference.likelihood": "inference: Likelihood",
+    "models.adaboost": "AdaBoostClassifier",
+    "models.bag_ensemble": "report: BaggingVerdict",
+    "models.bagging": "BaggingClassifier BaggingRegressor",
+    "models.bags": "bags: Draws",
+    "models.bayes.laplace": "bayes: Posterior",
+    "models.bayesian": "BayesianLogisticRegression",
+    "models.calibration": "calibration: Sigmoid Isotonic",
+    "models.complement": "ComplementNB; part: ComplementPart",
+    "models.decision_tree": "DecisionTreeClassifier DecisionTreeRegressor",
+    "models.discriminant": "GaussianDiscriminant LinearDiscriminantAnalysis QuadraticDiscriminantAnalysis",
+    "models.extra_trees": "ExtraTreesClassifier ExtraTreesRegressor",
+    "models.generative": "generative: Facts Parts",
+    "models.generative_classifier": "GenerativeClassifier",
+    "models.glm": "GeneralizedLinearModel",
+    "models.kernel_perceptron": "KernelPerceptron; proof: GramContradiction",
+    "models.least_squares": "LeastSquaresClassifier",
+    "models.linear_svc": "LinearSVC LinearSVR; report: TubeReport",
+    "models.logistic": "LogisticRegression",
+    "models.naive_bayes": "BernoulliNB CategoricalNB GaussianNB MultinomialNB NaiveBayes",
+    "models.nu_svc": "NuSVC",
+    "models.nu_svr": "NuSVR",
+    "models.one_class": "OneClassSVM",
+    "models.parts": "part: BagPart BernoulliPart FamilyPart LevelsPart NormalPart Smoothing",
+    "models.perceptron": "Perceptron",
+    "models.random_forest": "RandomForestClassifier RandomForestRegressor",
+    "models.stump": "DecisionStump",
+    "models.subgradient_svc": "SubgradientSVC",
+    "models.svc": "SVC",
+    "models.svr": "SVR",
+    "models.tree_model": "data: Nominal",
+    "solve.outcome": "report: Path",
+    "solve.perceptron": "report: MistakeBound",
+    "solve.separator": "proof: Contradiction Margin",
+    "tables.columns": "column: Dates Levels Numbers Sparse Words",
+    "tables.encode": "TableEncoder",
+    "tables.text": "TextFeatures",
+    "verdict.separability": "proof: Separability",
+    "verdict.verdict": "report: Verdict",
+}
+
+_SKLEARN = {
+    "calibration": "CalibratedClassifierCV _CalibratedClassifier _SigmoidCalibration",
+    "compose._column_transformer": "ColumnTransformer _RemainderColsList",
+    "decomposition._pca": "PCA",
+    "decomposition._truncated_svd": "TruncatedSVD",
+    "dummy": "DummyClassifier DummyRegressor",
+    "feature_extraction.text": "CountVectorizer TfidfTransformer TfidfVectorizer",
+    "feature_selection._variance_threshold": "VarianceThreshold",
+    "impute._base": "MissingIndicator SimpleImputer",
+    "isotonic": "IsotonicRegression",
+    "kernel_approximation": "Nystroem RBFSampler",
+    "pipeline": "FeatureUnion Pipeline",
+    "preprocessing._data": "MaxAbsScaler MinMaxScaler Normalizer PowerTransformer QuantileTransformer RobustScaler "
+    "StandardScaler",
+    "preprocessing._discretization": "KBinsDiscretizer",
+    "preprocessing._encoders": "OneHotEncoder OrdinalEncoder",
+    "preprocessing._function_transformer": "FunctionTransformer",  # stands for "passthrough"; its function cannot be
+    "preprocessing._label": "LabelBinarizer LabelEncoder",
+    "preprocessing._polynomial": "PolynomialFeatures",
+    "preprocessing._target_encoder": "TargetEncoder",
+}
+# what files of format 1 call the classes of that day
+_FORMAT_1 = {
+    "core.families": "family: Normal MultivariateNormal Bernoulli Categorical Multinomial Poisson Exponential Gamma "
+    "Beta Dirichlet",
+    "core.grouped": "statistic: GroupCounts GroupMoments GroupScatter GroupSums",
+    "core.linear": "LinearRule",
+    "core.links": "link: Identity Log Logit Probit CLogLog Inverse Sqrt InverseSquared",
+    "core.losses": "loss: Logistic Multinomial Squared Hinge Perceptron SquaredHinge Exponential EpsilonInsensitive",
+    "core.margins": "report: MarginReport",
+    "core.responses": "response: Gaussian Binomial Poisson Gamma InverseGaussian NegativeBinomial Tweedie GlmLoss",
+    "data.basis": "RadialBasis",
+    "data.columns": "data: Column Encoding",
+    "data.coordinates": "problem: Blind Coordinates",
+    "data.discretise": "Discretizer",
+    "data.firth": "problem: FirthObjective Whitened Correction",
+    "data.objective": "problem: Evaluation Objective",
+    "data.observations": "data: Observations",
+    "data.prior": "problem: Prior",
+    "data.rows": "data: Rows",
+    "data.stumps": "growth: Stump",
+    "data.trees": "growth: Forest Tree",
+    "inference.likelihood": "inference: Likelihood",
+    "models.adaboost": "AdaBoostClassifier",
+    "models.bag_ensemble": "report: BaggingVerdict",
+    "models.bagging": "BaggingClassifier BaggingRegressor",
+    "models.bags": "bags: Draws",
+    "models.bayes.laplace": "bayes: Posterior",
+    "models.bayesian": "BayesianLogisticRegression",
+    "models.calibration": "calibration: Sigmoid Isotonic",
+    "models.complement": "ComplementNB; part: ComplementPart",
+    "models.decision_tree": "DecisionTreeClassifier DecisionTreeRegressor",
+    "models.discriminant": "GaussianDiscriminant LinearDiscriminantAnalysis QuadraticDiscriminantAnalysis",
+    "models.extra_trees": "ExtraTreesClassifier ExtraTreesRegressor",
+    "models.generative": "generative: Facts Parts",
+    "models.generative_classifier": "GenerativeClassifier",
+    "models.glm": "GeneralizedLinearModel",
+    "models.kernel_perceptron": "KernelPerceptron; proof: GramContradiction",
+    "models.least_squares": "LeastSquaresClassifier",
+    "models.linear_svc": "LinearSVC LinearSVR; report: TubeReport",
+    "models.logistic": "LogisticRegression",
+    "models.naive_bayes": "BernoulliNB CategoricalNB GaussianNB MultinomialNB NaiveBayes",
+    "models.nu_svc": "NuSVC",
+    "models.nu_svr": "NuSVR",
+    "models.one_class": "OneClassSVM",
+    "models.parts": "part: BagPart BernoulliPart FamilyPart LevelsPart NormalPart Smoothing",
+    "models.perceptron": "Perceptron",
+    "models.random_forest": "RandomForestClassifier RandomForestRegressor",
+    "models.stump": "DecisionStump",
+    "models.subgradient_svc": "SubgradientSVC",
+    "models.svc": "SVC",
+    "models.svr": "SVR",
+    "models.tree_model": "data: Nominal",
+    "solve.outcome": "report: Path",
+    "solve.perceptron": "report: MistakeBound",
+    "solve.separator": "proof: Contradiction Margin",
+    "tables.columns": "column: Dates Levels Numbers Sparse Words",
+    "tables.encode": "TableEncoder",
+    "tables.text": "TextFeatures",
+    "verdict.separability": "proof: Separability",
+    "verdict.verdict": "report: Verdict",
+}
+
+_SPARSE = {f"sparse._{kind}": f"{kind}_matrix {kind}_array" for kind in ("csr", "csc", "coo")}
+_RANDOM = {"mtrand": "RandomState", "_generator": "Generator"}
+
+Home = tuple[str, str]  # module, class
+
+
+def _snake(name: str) -> str:
+    """The class as a tag spells it.
+
+    >>> _snake("MultivariateNormal"), _snake("CLogLog")
+    ('multivariate_normal', 'c_log_log')
+    """
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+def _homes(package: str, table: dict[str, str], given: str = "") -> dict[str, Home]:
+    """tag → (module, class) of a table; ``given`` is the prefix of classes that keep their own spelling."""
+    found = {}
+    for module, text in table.items():
+        for part in text.split("; "):
+            prefix, _, names = part.rpartition(": ")
+            for name in names.split():
+                old, _, new = name.rpartition("=")
+                tag = f"{prefix}.{old or _snake(new)}" if prefix else f"{given}{old or new}"
+                found[tag] = (f"{package}.{module}", new)
+    return found
+
+
+OWN = _homes("separatrix", _OWN)
+SKLEARN = _homes("sklearn", _SKLEARN, "sklearn.")
+SPARSE = _homes("scipy", _SPARSE, "sparse.")
+RANDOM = _homes("numpy.random", _RANDOM, "random.")
+HOMES = {**OWN, **SKLEARN, **SPARSE, **RANDOM}
+TAGS = {home: tag for tag, home in HOMES.items()}
+FORMAT_1 = {
+    path: tag
+    for tag, path in {
+        **_homes("separatrix", _FORMAT_1),
+        **SKLEARN,
+        **SPARSE,
+        **RANDOM,
+    }.items()
+}
+
+
+def tagged(tree: Any) -> None:
+    """Put tags in the place of the paths of a tree of objects, where a class has one."""
+
+    def tag(node: dict[str, Any]) -> None:
+        found = TAGS.get((node.get("__module__", ""), node.get("__class__", "")))
+        if found is not None:
+            del node["__module__"], node["__class__"]
+            node["__tag__"] = found
+
+    _each(tree, tag)
+
+
+def located(tree: Any, format: int) -> None:
+    """Put today's paths in the place of the tags of a tree of objects, or of the paths of format 1.
+
+    What has no place is left for the audit to refuse.
+    """
+
+    def locate(node: dict[str, Any]) -> None:
+        tag = node.pop("__tag__", None) if format > 1 else FORMAT_1.get(_path(node))
+        if isinstance(tag, str):
+            node["__module__"], node["__class__"] = HOMES.get(tag, ("tag", tag))
+        elif _path(node)[0].startswith("separatrix"):
+            node["__module__"] = f"path {node['__module__']}"  # a path of another day names nothing here
+
+    _each(tree, locate)
+
+
+def _path(node: dict[str, Any]) -> Home:
+    return str(node.get("__module__", "")), str(node.get("__class__", ""))
+
+
+def _each(tree: Any, change: Any) -> None:
+    """Change every node of a tree once; a node stands in several places where an object does."""
+    seen, left = set(), [tree]
+    while left:
+        state = left.pop()
+        if not isinstance(state, (dict, list)) or id(state) in seen:
+            continue
+        seen.add(id(state))
+        if isinstance(state, dict):
+            if "__loader__" in state:
+                change(state)
+            left.extend(state.values())
+        else:
+            left.extend(state)
