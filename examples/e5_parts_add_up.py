@@ -11,7 +11,7 @@ import numpy as np
 from _plot import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, figure, save, say
 
 from separatrix import SVR, DecisionTreeClassifier, bias_variance
-from separatrix.models.bags import Draws
+from separatrix.models.ensemble.bags.draws import Draws
 
 rng = np.random.default_rng(4)
 places, copies, sigma = np.linspace(-1, 1, 20), 3, 0.4

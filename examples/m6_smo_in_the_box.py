@@ -12,7 +12,7 @@ import numpy as np
 from _plot import BLACK, BLUE, GREEN, GREY, ORANGE_INK, RED, SKY, figure, save, say
 
 from separatrix import SVC
-from separatrix.solve import smo_loops
+from separatrix.loops import smo as smo_loops
 from separatrix.solve.smo import Dual
 
 C = 1.0

@@ -1,6 +1,6 @@
 """M8. Kernels: a hyperplane in another space is a curve in this one.
 
-    linear x·z     polynomial (γ x·z + r)^d     RBF exp(−γ‖x − z‖²)     sigmoid tanh(γ x·z + r)   [6867] 5.4, [6321]
+    linear x·z     polynomial (γ x·z + r)^d     RBF exp(−γ‖x − z‖²)     sigmoid tanh(γ x·z + r)   [6867] 5.2.2, [6321]
 
 A ring around a disc. No line separates them; a polynomial of degree two does, since x₁² + x₂² is among its features;
 so does the RBF kernel. The sigmoid is no inner product of anything here (its matrix has negative eigenvalues): the

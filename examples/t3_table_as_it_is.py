@@ -1,7 +1,7 @@
 """T3. A table as people have it, read as it stands: numbers with commas, dates, words, gaps in five spellings.
 
     number   (x − mean)/sd, the median and a sign where it is missing      word   0 and 1 for each level
-    date     year, sin and cos of month and weekday, days                  text   tf-idf         [726] [446] "Data"
+    date     year, sin and cos of month and weekday, days                  text   tf-idf         [446]
 
 300 orders from a shop, with what a shop's table has: an order number, prices such as "1.249,50", the delivery date as
 31.12.2024, missing cells written as nothing, ?, NA, - and unknown, a column that never changes, a remark in words.

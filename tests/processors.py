@@ -31,10 +31,10 @@ HARDEST = (
     "solve",
     "verdict",
     "models/test_accuracy.py",
-    "models/test_generative_laws.py",
+    "models/generative/test_generative_laws.py",
     "models/test_hard_numbers.py",
     "models/test_laws.py",
-    "models/test_svm_references.py",
+    "models/margin/test_svm_references.py",
 )
 # What a setting may say; a run starts from an environment without them.
 VARIABLES = (

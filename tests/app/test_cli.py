@@ -378,7 +378,7 @@ def test_predict_into_a_closed_pipe_is_no_error(mixed):
 
 def test_a_model_saved_from_python_predicts_too(run, tmp_path):
     from separatrix.files.store import save
-    from separatrix.models.logistic import LogisticRegression
+    from separatrix.models.linear.logistic import LogisticRegression
 
     table = read("iris")
     save(LogisticRegression().fit(table.frame, table.labels), tmp_path / "m.sepx")

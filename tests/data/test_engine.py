@@ -21,10 +21,10 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from separatrix import LogisticRegression
 from separatrix.core.losses import Logistic, Multinomial
 from separatrix.data import engine as engine_module
-from separatrix.data.coordinates import Coordinates
 from separatrix.data.engine import Engine, available_cores, current_engine, engine, merge_tree, sweep
-from separatrix.data.objective import Objective
 from separatrix.data.rows import Rows
+from separatrix.problems.coordinates import Coordinates
+from separatrix.problems.objective import Objective
 
 ENGINES = [("serial", None), ("threads", 1), ("threads", 2), ("threads", 3), ("dask", None)]
 every_engine = pytest.mark.parametrize("kind, workers", ENGINES, ids=[f"{k}-{w}" for k, w in ENGINES])

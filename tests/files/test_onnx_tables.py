@@ -34,8 +34,8 @@ from separatrix.files.onnx_dates import Moments
 from separatrix.files.onnx_inputs import onnx_inputs
 from separatrix.files.onnx_letters import runs_of
 from separatrix.files.onnx_tables import table, table_inputs
-from separatrix.tables.columns import date_parts
 from separatrix.tables.encode import TableEncoder
+from separatrix.tables.learned import date_parts
 from separatrix.tables.text import TextFeatures
 
 CLOSE = 1e-6

@@ -1,5 +1,6 @@
 """Errors, intervals, tests and residuals against their definitions, computed apart: numerical Hessians, matrices
-in NumPy, constrained fits by SciPy, statsmodels for K classes. R's numbers: tests/models/test_glm_references.py.
+in NumPy, constrained fits by SciPy, statsmodels for K classes. R's numbers:
+models/linear/test_glm_references.py.
 """
 
 from __future__ import annotations

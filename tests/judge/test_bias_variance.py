@@ -30,7 +30,7 @@ from separatrix import LogisticRegression, bias_variance, bias_variance_curve, e
 from separatrix.judge import decomposition
 from separatrix.judge.bias_variance_curve import geometric
 from separatrix.judge.decomposition import Repeats, equal_rows, squared_table, zero_one_table
-from separatrix.models.bags import Draws
+from separatrix.models.ensemble.bags.draws import Draws
 
 
 def sine(n=120, noise=0.3, seed=0):

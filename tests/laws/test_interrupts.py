@@ -106,7 +106,7 @@ def test_members_of_an_ensemble_are_whole(monkeypatch, overlapping):
 
 
 def test_trees_that_were_grown_stay(monkeypatch, overlapping):
-    from separatrix.data import trees
+    from separatrix.growth import trees
 
     model = ExtraTreesClassifier(n_estimators=20, n_jobs=1)
     monkeypatch.setattr(trees, "grow_random", Signal(trees.grow_random, 8))
@@ -116,7 +116,7 @@ def test_trees_that_were_grown_stay(monkeypatch, overlapping):
 
 
 def test_steps_of_em_that_were_made_stay(monkeypatch, overlapping):
-    from separatrix.models import generative
+    from separatrix.models.generative import common as generative
 
     X, y = overlapping
     half = np.where(np.arange(len(y)) % 2, y, -1)

@@ -18,7 +18,7 @@ both = pytest.mark.parametrize("make", [LogisticRegression, LeastSquaresClassifi
 @pytest.fixture(autouse=True)
 def no_work_starts(monkeypatch):
     """Every refusal of a fit comes before the first evaluation of an objective."""
-    from separatrix.data.objective import Objective
+    from separatrix.problems.objective import Objective
 
     def refuse(*_args, **_kwargs):
         raise AssertionError("work started before the input was refused")

@@ -14,7 +14,7 @@ from separatrix import (
     keep_going,
     verify,
 )
-from separatrix.data.objective import Objective
+from separatrix.problems.objective import Objective
 from tests.models.reference import long_newton, objective_of, overlapping, quiet
 
 SOLVERS = ["newton", "lbfgs", "gradient", "sgd"]

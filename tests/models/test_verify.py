@@ -18,9 +18,9 @@ from sklearn.linear_model import LogisticRegression as SklearnLogisticRegression
 
 from separatrix import ConvergenceWarning, LeastSquaresClassifier, LogisticRegression, verify
 from separatrix.core.losses import Squared
-from separatrix.data.coordinates import Coordinates
-from separatrix.data.objective import Objective
 from separatrix.data.rows import Rows
+from separatrix.problems.coordinates import Coordinates
+from separatrix.problems.objective import Objective
 from separatrix.verdict.gaps import certify, curvature_gap, factorise, range_factor
 from tests.models.reference import long_newton, needs_extended, objective_of, overlapping, quiet
 

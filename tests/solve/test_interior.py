@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from separatrix.data.engine import engine
 from separatrix.data.rows import Rows
-from separatrix.data.tube import Machine, best_intercept
-from separatrix.solve.coordinate import coordinate_ascent, joint_ascent
+from separatrix.problems.margin import Machine, best_intercept
+from separatrix.solve.ascent import coordinate_ascent, joint_ascent
 from separatrix.solve.finite_newton import finite_newton
 from separatrix.solve.interior import interior
 from separatrix.solve.joint import JointMachine, joint_passes, joint_programme
@@ -191,7 +191,7 @@ def test_programme_by_hand():
 
 
 def test_interrupted_passes_keep_the_best_so_far(monkeypatch):
-    import separatrix.solve.coordinate as module
+    import separatrix.solve.ascent as module
 
     machine = machine_of("hinge", 2)
     calls = []

@@ -11,7 +11,7 @@ from scipy.optimize import Bounds, LinearConstraint, minimize
 from sklearn.datasets import make_classification
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel, sigmoid_kernel
 
-from separatrix.data.kernels import Kernel, KernelRows, centre_of
+from separatrix.problems.gram import Kernel, KernelRows, centre_of
 from separatrix.solve import smo
 from separatrix.solve.smo import Dual, certify, minimise
 

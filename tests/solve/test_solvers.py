@@ -11,10 +11,10 @@ from scipy import sparse
 
 from separatrix import LogisticRegression
 from separatrix.core.losses import Exponential, Hinge, Logistic, Multinomial, Squared, SquaredHinge
-from separatrix.data.coordinates import Coordinates, gram_coordinates
 from separatrix.data.engine import engine
-from separatrix.data.objective import Objective
 from separatrix.data.rows import Rows
+from separatrix.problems.coordinates import Coordinates, gram_coordinates
+from separatrix.problems.objective import Objective
 from separatrix.solve.gradient import curvature_bound, gradient_ascent, loss_curvature
 from separatrix.solve.lbfgs import lbfgs
 from separatrix.solve.linear import Problem, minimise

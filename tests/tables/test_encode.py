@@ -19,8 +19,8 @@ from separatrix import (  # noqa: E402
     MultinomialNB,
     NaiveBayes,
 )
-from separatrix.tables.columns import date_parts  # noqa: E402
 from separatrix.tables.encode import TableEncoder  # noqa: E402
+from separatrix.tables.learned import date_parts  # noqa: E402
 from separatrix.tables.read import read  # noqa: E402
 from separatrix.tables.sources import TableError  # noqa: E402
 from separatrix.tables.text import TextFeatures  # noqa: E402

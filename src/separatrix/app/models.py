@@ -79,7 +79,7 @@ def made(name: str, settings: dict[str, Any], seed: int) -> Any:
     where = MODELS[name]
     model = getattr(import_module(f"separatrix.models.{where.home}"), where.name)()
     if name == "adaboost":
-        stump = import_module("separatrix.models.stump").DecisionStump(**_TREES)
+        stump = import_module("separatrix.models.ensemble.stump").DecisionStump(**_TREES)
         model.set_params(estimator=stump)
     known = model.get_params()
     for key in settings:

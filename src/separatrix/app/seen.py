@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from separatrix.tables.columns import words_of
+from separatrix.tables.learned import words_of
 
 if TYPE_CHECKING:
     import pandas as pd

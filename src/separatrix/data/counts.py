@@ -25,7 +25,7 @@ def class_sums(X: Any, members: Members) -> FloatArray:
     """Σ_i R_ik x_i of CSR rows: (K, p)."""
     if members.soft is not None:
         return np.ascontiguousarray((X.T @ members.matrix).T)
-    from separatrix.data.sparse import add_rows
+    from separatrix.loops.sparse import add_rows
 
     out, ones = np.zeros((members.k, X.shape[1])), np.empty(0)
     groups = members.classes()
@@ -82,7 +82,7 @@ def log_shares(counts: FloatArray, add: FloatArray) -> LogShares:
 
 def scores(X: Any, weights: FloatArray) -> FloatArray:
     """X @ weights for CSR X and weights (p, K): (n, K)."""
-    from separatrix.data.sparse import scores_k
+    from separatrix.loops.sparse import scores_k
 
     out = np.empty((X.shape[0], weights.shape[1]))
     data = X.data if X.data.dtype.kind == "f" else X.data.astype(np.float64)

@@ -237,7 +237,7 @@ def _frequency_cuts(x: FloatArray, weight: FloatArray | None, bins: int) -> Floa
 
 
 def _mdl_cuts(x: FloatArray, codes: Any, weight: FloatArray | None, n_classes: int) -> FloatArray:
-    from separatrix.data.discretise_kernels import accepted_cuts, blocks_of
+    from separatrix.loops.discretise import accepted_cuts, blocks_of
 
     order = np.argsort(x)
     w = np.empty(0) if weight is None else weight[order]

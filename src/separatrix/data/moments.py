@@ -16,7 +16,7 @@ COMPILED_FROM = 1 << 17  # cells from which compiled loops are worth loading
 
 
 def worth_compiling(cells: np.ndarray) -> bool:
-    """Whether a dense tile should go through the compiled loops of data/dense.py."""
+    """Whether a dense tile should go through the compiled loops of loops/dense.py."""
     return cells.size >= COMPILED_FROM and cells.dtype.kind == "f" and bool(cells.flags.c_contiguous)
 
 
@@ -25,7 +25,7 @@ def class_power_sums(block: Block, k: int) -> tuple[FloatArray, FloatArray, Floa
     p = block.X.shape[1]
     count, first, second = np.zeros(k), np.zeros((k, p)), np.zeros((k, p))
     if worth_compiling(block.X):
-        from separatrix.data import dense
+        from separatrix.loops import dense
 
         weight = np.empty(0) if block.weight is None else block.weight
         dense.class_power_sums(block.X, block.y, weight, first, second)

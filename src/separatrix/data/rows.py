@@ -234,7 +234,7 @@ def _dense_moments(block: Block) -> Moments:
 def _moments(block: Block, _params: Any, _memo: Any) -> tuple[Moments, None]:
     if not block.sparse:
         return _dense_moments(block), None
-    from separatrix.data.sparse import column_sums
+    from separatrix.loops.sparse import column_sums
 
     X, p = block.X, block.X.shape[1]
     sums = np.zeros((p, 2))

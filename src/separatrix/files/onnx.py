@@ -41,7 +41,7 @@ def to_onnx(model: Any, path: Any = None, *, encoder: Any = None) -> bytes:
     ``onnx_inputs``. Row O8; see the module for names and shapes.
 
     >>> from sklearn.datasets import load_iris
-    >>> from separatrix.models.logistic import LogisticRegression
+    >>> from separatrix.models.linear.logistic import LogisticRegression
     >>> X, y = load_iris(return_X_y=True)
     >>> model = LogisticRegression().fit(X, y)
     >>> import onnxruntime

@@ -15,8 +15,8 @@ import numpy as np
 
 from separatrix.files.graph import END, Cells, Graph, OnnxExportError
 from separatrix.files.onnx_models import Answer, converter, mixed
-from separatrix.models.complement import ComplementPart
-from separatrix.models.parts import BagPart, BernoulliPart, FamilyPart, LevelsPart, NormalPart
+from separatrix.models.generative.complement import ComplementPart
+from separatrix.models.generative.parts import BagPart, BernoulliPart, FamilyPart, LevelsPart, NormalPart
 
 MOST_COLUMNS = 60  # of a covariance that is eliminated in the graph: a few nodes each
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.files.graph import Input, OnnxExportError
 from separatrix.files.onnx_encode import words_of
 from separatrix.files.onnx_tables import table_inputs
-from separatrix.tables import columns as cells_of
+from separatrix.tables import learned as cells_of
 from separatrix.tables.encode import TableEncoder, as_frame
 from separatrix.tables.table import lacks
 from separatrix.tables.text import TextFeatures

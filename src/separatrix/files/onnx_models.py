@@ -16,7 +16,7 @@ import numpy as np
 
 from separatrix.files.graph import Cells, Graph, OnnxExportError
 from separatrix.files.onnx_encode import codes_of_levels, encoded
-from separatrix.models.calibration import Isotonic, Sigmoid
+from separatrix.models.margin.calibration import Isotonic, Sigmoid
 
 MOST_CLASSES = 60  # pairs of classes of a coupled machine: a piece each
 

@@ -24,8 +24,8 @@ import numpy as np
 from separatrix.files.graph import ML, Cells, Graph, Input, OnnxExportError
 from separatrix.files.onnx_dates import Moments
 from separatrix.files.onnx_text import bags
-from separatrix.tables.columns import Dates, Levels, Numbers, Part, Sparse, Words
 from separatrix.tables.encode import DAYS, MONTHS, TableEncoder
+from separatrix.tables.learned import Dates, Levels, Numbers, Part, Sparse, Words
 
 SPARSE = "sparse"
 KIND: dict[type, str] = {Numbers: "numbers", Levels: "words", Dates: "moments", Words: "documents"}

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.stumps import KINDS, Stump
-from separatrix.data.trees import Forest
 from separatrix.files.graph import ML, Cells, Graph, OnnxExportError
 from separatrix.files.onnx_encode import codes_of_levels
 from separatrix.files.onnx_models import Answer, convert, converter, mixed
+from separatrix.growth.stumps import KINDS, Stump
+from separatrix.growth.trees import Forest
 
 LEVELS = 64
 FROM_FLOAT = {np.dtype(np.float32): 1}

@@ -16,11 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from separatrix.data.stumps import KINDS, Stump
-from separatrix.data.trees import Forest, Tree
 from separatrix.files.archive import ModelFileError
-from separatrix.models.generative_classifier import GenerativeClassifier
-from separatrix.models.parts import BagPart, BernoulliPart, NormalPart, Part
+from separatrix.growth.stumps import KINDS, Stump
+from separatrix.growth.trees import Forest, Tree
+from separatrix.models.generative.any_family import GenerativeClassifier
+from separatrix.models.generative.parts import BagPart, BernoulliPart, NormalPart, Part
 from separatrix.models.rule import LiveRule
 
 NODE_FIELDS = {"feature", "threshold", "child", "extra"}
@@ -29,7 +29,7 @@ NODE_FIELDS = {"feature", "threshold", "child", "extra"}
 def check_sound(model: Any) -> None:
     """Raise :class:`ModelFileError` where parts of a loaded model do not fit each other.
 
-    >>> from separatrix.models.logistic import LogisticRegression
+    >>> from separatrix.models.linear.logistic import LogisticRegression
     >>> model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
     >>> model.coef_ = np.ones((1, 7))
     >>> check_sound(model)

@@ -103,7 +103,7 @@ def save(model: Any, path: Any, *, schema: Any = None, notes: str | None = None)
 
     >>> import tempfile, os
     >>> from sklearn.datasets import load_iris
-    >>> from separatrix.models.logistic import LogisticRegression
+    >>> from separatrix.models.linear.logistic import LogisticRegression
     >>> X, y = load_iris(return_X_y=True)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "iris.sepx")
@@ -174,7 +174,7 @@ def describe(path: Any) -> ModelFile:
     Cost O(number of members). Nothing that it says is proven; `load` compares the hash.
 
     >>> import tempfile, os
-    >>> from separatrix.models.naive_bayes import GaussianNB
+    >>> from separatrix.models.generative.naive_bayes import GaussianNB
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "model.sepx")
     ...     _ = save(GaussianNB().fit([[0.0], [1.0], [4.0], [5.0]], ["a", "a", "b", "b"]), path)

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.influence import cluster_scores, score_products
 from separatrix.inference.likelihood import Likelihood
+from separatrix.problems.influence import cluster_scores, score_products
 
 KINDS = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
 

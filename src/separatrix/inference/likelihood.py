@@ -19,13 +19,13 @@ from separatrix.core.links import Link
 from separatrix.core.losses import Multinomial
 from separatrix.core.numerics import FloatArray, softmax
 from separatrix.core.responses import Gaussian, GlmLoss, Response
-from separatrix.data.coordinates import Coordinates
 from separatrix.data.engine import one_blas_thread
-from separatrix.data.firth import FirthObjective
-from separatrix.data.influence import row_forms, row_scores
-from separatrix.data.objective import Evaluation, Objective
 from separatrix.data.observations import Observations
 from separatrix.inference.mixin import INTERCEPT
+from separatrix.problems.coordinates import Coordinates
+from separatrix.problems.firth import FirthObjective
+from separatrix.problems.influence import row_forms, row_scores
+from separatrix.problems.objective import Evaluation, Objective
 from separatrix.verdict.gaps import Factor, factorise
 
 CHANGED = "{} goes through the data of the fit again, and they have been changed in place since: fit again"

@@ -275,8 +275,8 @@ class Inferential:
         ``to_frame()``, ``to_html()``, ``to_latex()``. With ``exponentiate`` coef, low and high are e to their power:
         odds ratios under the logit, ratios of means under the log; se, z and p stay those of the logarithm.
         """
+        from separatrix.inference.coefficient_table import coefficient_table
         from separatrix.inference.covariance import check_kind
-        from separatrix.inference.report import coefficient_table
 
         fit = self._inference(reference)
         check_kind(covariance, groups)

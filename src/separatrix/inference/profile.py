@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray
-from separatrix.data.objective import Evaluation, Objective
+from separatrix.problems.objective import Evaluation, Objective
 from separatrix.verdict.gaps import factorise
 
 STEPS = 200

@@ -5,7 +5,7 @@
     0–1       m = their most frequent:     bias [m ≠ t],      variance P(h ≠ m), which helps where m is wrong
 
 Notes [6321] "Measuring bias and variance in practice"; Kohavi & Wolpert (1996), Domingos (2000). Row E5 of the
-specification; the formulas, and why they add up exactly, are in models/decomposition.py. Cost: B fits, O(Bn) memory.
+specification; the formulas, and why they add up exactly, are in judge/decomposition.py. Cost: B fits, O(Bn) memory.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from separatrix.judge.decomposition import (
     zero_one_table,
 )
 from separatrix.judge.left_out import Task, ask_left_out, read_task
-from separatrix.models.bags import Draws, rows_a_bag
-from separatrix.models.running import seed_of, threads
+from separatrix.models.ensemble.bags.draws import Draws, rows_a_bag
+from separatrix.models.parameters import seed_of, threads
 
 NAMES = {"error": "error", "bias": "bias", "variance": "variance", "noise": "noise"}
 MORE = {

@@ -27,16 +27,19 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from separatrix.data.discretise import Discretizer
 from separatrix.data.door import is_dask, read_labels
 from separatrix.judge.tuning import Tuned, TunedRounds, TunedSVC, set_seed
-from separatrix.models.adaboost import AdaBoostClassifier
-from separatrix.models.bagging import BaggingClassifier
-from separatrix.models.decision_tree import DecisionTreeClassifier
-from separatrix.models.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from separatrix.models.extra_trees import ExtraTreesClassifier
-from separatrix.models.linear_svc import LinearSVC
-from separatrix.models.logistic import LogisticRegression
-from separatrix.models.naive_bayes import CategoricalNB, MultinomialNB, NaiveBayes
-from separatrix.models.random_forest import RandomForestClassifier
-from separatrix.models.stump import DecisionStump
+from separatrix.models.ensemble.adaboost import AdaBoostClassifier
+from separatrix.models.ensemble.bagging import BaggingClassifier
+from separatrix.models.ensemble.decision_tree import DecisionTreeClassifier
+from separatrix.models.ensemble.extra_trees import ExtraTreesClassifier
+from separatrix.models.ensemble.random_forest import RandomForestClassifier
+from separatrix.models.ensemble.stump import DecisionStump
+from separatrix.models.generative.discriminant import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from separatrix.models.generative.naive_bayes import CategoricalNB, MultinomialNB, NaiveBayes
+from separatrix.models.linear.logistic import LogisticRegression
+from separatrix.models.margin.linear_svc import LinearSVC
 
 KERNEL_ROWS = 5_000  # a kernel matrix of more is not held
 DENSE_COLUMNS = 2_000  # beyond, a covariance matrix is too dear

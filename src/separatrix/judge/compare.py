@@ -4,7 +4,7 @@
     ranked by log loss, accuracy, AUC or cost, each ± t_{J−1} √((1/J + n_test/n_train) s²)
 
 Settings are chosen inside the training part of each fold (nested cross-validation), so that no judged row had a say
-in the model that is judged on it. Notes [726] (hold-out, cross-validation, learning curves). Row V1. Parts:
+in the model that is judged on it. Notes [726] (learning curves), [6321] "A built-in overfitting knob". Row V1. Parts:
 alerts.py (before), candidates.py (which models), schedule.py (the work), comparison.py (the outcome).
 Cost: models × folds × (settings × 3 + 1) fits, as far as the budget lets.
 """
@@ -33,7 +33,7 @@ from separatrix.judge.comparison import Comparison, Refits, _and, rank
 from separatrix.judge.schedule import Progress, Race, scores_of
 from separatrix.judge.scores import METRICS, Interval, metric_of, read_cost
 from separatrix.judge.tuning import codes_in, probabilities, settled
-from separatrix.models.running import seed_of, threads
+from separatrix.models.parameters import seed_of, threads
 
 RANKED_BY = ("log_loss", "accuracy", "auc", "cost", "brier")
 FOLDS, REPEATS = 5, 2

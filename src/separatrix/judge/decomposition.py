@@ -31,7 +31,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.kernels import Index
+from separatrix.problems.gram import Index
 
 BATCHES = 20  # of bootstraps, left out one at a time to see how far the answer would move
 RESAMPLES = 60  # of the bootstraps, for parts that hang on a vote: a jackknife overstates how far those move

@@ -34,7 +34,7 @@ from separatrix.judge.left_out import counted
 from separatrix.judge.schedule import scores_of
 from separatrix.judge.scores import METRICS, Interval, corrected_interval, metric_of
 from separatrix.judge.tuning import codes_in, probabilities
-from separatrix.models.running import seed_of, threads
+from separatrix.models.parameters import seed_of, threads
 
 CURVES = ("error", "accuracy", "log_loss", "auc", "brier", "calibration_error")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#222222")

@@ -1,6 +1,6 @@
 """Predictions of rows by learners that have not seen them:  h_b fitted to D_b, asked about D − D_b.
 
-    D_b = m rows drawn with replacement (models/bags.py), keyed by (seed, b);   T_b = the rows not among them
+    D_b = m rows drawn with replacement (bags/draws.py), keyed by (seed, b);   T_b = the rows not among them
 
 Notes [6321] "Bootstrap replicates". Row E5 of the specification. Bootstraps run side by side on the engine's threads,
 each on one; what a bootstrap draws depends on its number alone, so any number of threads gives the same table. Ctrl-C
@@ -26,10 +26,10 @@ from sklearn.utils.validation import _num_samples
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import as_labels, is_dask, read_labels, read_weights
 from separatrix.data.engine import Kind, current_engine, engine
-from separatrix.data.kernels import Index
 from separatrix.data.side_by_side import side_by_side
 from separatrix.judge.decomposition import Repeats, equal_rows
-from separatrix.models.bags import Draws
+from separatrix.models.ensemble.bags.draws import Draws
+from separatrix.problems.gram import Index
 
 BAR = 24  # places of the progress bar
 LOSSES = ("squared", "zero_one")

@@ -5,7 +5,7 @@
     TunedSVC      C and gamma of a kernel machine along warm-started paths (svm_path), then probabilities
 
 What is tuned sees only the rows handed to ``fit``: inside an outer fold the held-out rows have no say (nested
-cross-validation, [726]). Of many rows the search looks at a stratified sample; the last fit is to all of them.
+cross-validation). Of many rows the search looks at a stratified sample; the last fit is to all of them.
 ``best_estimator_`` is the plain fitted model, ``trials_`` what was tried with its score. Row V1. Between two inner
 fits :func:`checkpoint` asks whether the work is still wanted. Cost: settings × folds fits of at most SEARCH_ROWS
 rows, and one of all.
@@ -27,8 +27,8 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.door import read_labels
 from separatrix.data.estimator import Estimator
 from separatrix.judge.scores import accuracy, log_loss
-from separatrix.models.svc import SVC
-from separatrix.models.svm_path import svm_path
+from separatrix.models.margin.svc import SVC
+from separatrix.models.margin.svm_path import svm_path
 
 SEARCH_ROWS = 2_000  # enough to tell settings apart by ratios of ten
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray, expit
-from separatrix.models.calibration import Sigmoid
+from separatrix.models.margin.calibration import Sigmoid
 from separatrix.show.reading import Table, codes_of, last_step, name_of, table_of, weights_of
 
 MISS = 1e-8  # by which a sum over columns may miss the score, as a share of its largest sum of terms

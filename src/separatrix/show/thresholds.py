@@ -3,7 +3,7 @@
     cost(t) = (c_miss · #{positive, p < t} + c_alarm · #{negative, p ≥ t}) / n
     least in theory at t = c_alarm/(c_alarm + c_miss)
 
-Notes [PC] "Loss matrix", [6867] 3; rows V4, G13. Cost O(n log n).
+Notes [446] "Linear classification", [6867] 3.1.1; rows V4, G13. Cost O(n log n).
 """
 
 from __future__ import annotations

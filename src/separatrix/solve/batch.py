@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray
-from separatrix.data.coordinates import Coordinates
 from separatrix.data.engine import each_in_threads, engine, one_blas_thread, sweep
-from separatrix.data.kernels import Index
-from separatrix.data.objective import Objective
 from separatrix.data.rows import Block
+from separatrix.problems.coordinates import Coordinates
+from separatrix.problems.gram import Index
+from separatrix.problems.objective import Objective
 from separatrix.solve.linear import Problem, minimise
 from separatrix.solve.registry import SOLVERS
 from separatrix.verdict.gaps import ROUNDING, Factor, curvature_gap, factorise, range_factor

@@ -19,10 +19,10 @@ import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.engine import sweep
-from separatrix.data.interior_loops import picked_rows
 from separatrix.data.interrupts import until_interrupted
 from separatrix.data.rows import Block
-from separatrix.data.tube import Machine, Proof, best_intercept, blocked
+from separatrix.loops.interior import picked_rows
+from separatrix.problems.margin import Machine, Proof, best_intercept, blocked
 from separatrix.solve.interior import STALLED, MarginFit, moves
 
 

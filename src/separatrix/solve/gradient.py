@@ -14,7 +14,7 @@ import numpy as np
 from separatrix.core.losses import Logistic, Multinomial, SquaredHinge
 from separatrix.core.numerics import FloatArray
 from separatrix.data.interrupts import until_interrupted
-from separatrix.data.objective import Objective
+from separatrix.problems.objective import Objective
 from separatrix.solve.outcome import Account, Outcome
 from separatrix.verdict.gaps import ROUNDING, FenchelBound
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.rows import Rows
-from separatrix.data.tube import MISSED, Machine
+from separatrix.problems.margin import MISSED, Machine
 from separatrix.solve.interior import MarginFit, interior
 
 PROGRAMME = 1 << 16  # cells of the directions up to which the narrowest tube is found for the refusal

@@ -27,10 +27,10 @@ import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.engine import sweep
-from separatrix.data.interior_loops import advance, centred_rows, correct, predict, weigh
 from separatrix.data.interrupts import until_interrupted
 from separatrix.data.rows import Block
-from separatrix.data.tube import Machine, Proof, best_intercept, blocked
+from separatrix.loops.interior import advance, centred_rows, correct, predict, weigh
+from separatrix.problems.margin import Machine, Proof, best_intercept, blocked
 
 SHORT_OF_THE_WALL = 0.995
 TINY_STEP = 1e-7

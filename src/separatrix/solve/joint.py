@@ -8,7 +8,7 @@ zero too because no b_k is penalised:
     D(α) = Σ_i α_iy_i − ½ Σ_k ‖w_k‖²
 
 A row's K numbers are solved for at once (a sort), rows in an order drawn anew each pass; intercepts as in
-solve/coordinate.py. **Proof**: −α_ik moves weight from class y_i to k; the totals from class to class are shrunk to a
+solve/ascent.py. **Proof**: −α_ik moves weight from class y_i to k; the totals from class to class are shrunk to a
 circulation by a small linear program (K² numbers), which makes the columns of α sum to zero, and so D a bound.
 
 Cost O(cells·K) a pass, rows in memory. Small problems go to a dense quadratic programme instead (solve/programme.py).
@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray
-from separatrix.data.coordinate_loops import shuffle, together_pass
 from separatrix.data.interrupts import check, until_interrupted
 from separatrix.data.rows import Rows
-from separatrix.data.sparse import back_k
-from separatrix.solve.coordinate import PULL, first_look
+from separatrix.loops.ascent import shuffle, together_pass
+from separatrix.loops.sparse import back_k
+from separatrix.solve.ascent import PULL, first_look
 from separatrix.solve.interior import STALLED
 from separatrix.solve.programme import dense_rows, refuse_large, solve_programme
 

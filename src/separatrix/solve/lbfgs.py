@@ -19,7 +19,7 @@ import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.interrupts import until_interrupted
-from separatrix.data.objective import Evaluation
+from separatrix.problems.objective import Evaluation
 from separatrix.solve.outcome import Account, Outcome
 from separatrix.verdict.gaps import ROUNDING, FenchelBound
 

@@ -21,7 +21,9 @@ import numpy as np
 from separatrix.core.losses import Loss
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
-from separatrix.data.coordinates import (
+from separatrix.data.engine import one_blas_thread
+from separatrix.data.rows import Rows
+from separatrix.problems.coordinates import (
     Coordinates,
     diagonal_coordinates,
     fewer_columns,
@@ -30,9 +32,7 @@ from separatrix.data.coordinates import (
     row_span,
     singular_coordinates,
 )
-from separatrix.data.engine import one_blas_thread
-from separatrix.data.objective import Objective
-from separatrix.data.rows import Rows
+from separatrix.problems.objective import Objective
 from separatrix.solve.gradient import loss_curvature
 from separatrix.solve.outcome import Account, Outcome, Path
 from separatrix.solve.registry import SOLVERS, Solver, refuse_lazy

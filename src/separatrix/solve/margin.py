@@ -3,7 +3,7 @@
 squared loss, few columns     Newton (solve/finite_newton.py)
 corners, few columns          interior point (solve/interior.py)
 wide and small                the same, in the span of the rows: w = Xᵀa has no more freedom than n
-many columns                  dual coordinate ascent (solve/coordinate.py), rows in memory
+many columns                  dual coordinate ascent (solve/ascent.py), rows in memory
 
 Coordinate ascent stops at a gap, anywhere within it, so its last digits are those of the order of rows. Where a
 factor costs little, or its passes ran out before the gap closed, Newton or the interior point finish what it began.
@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.coordinates import row_span
 from separatrix.data.engine import available_cores, current_engine, each_in_threads, engine, one_blas_thread
-from separatrix.data.tube import Machine
-from separatrix.solve.coordinate import coordinate_ascent, joint_ascent
+from separatrix.problems.coordinates import row_span
+from separatrix.problems.margin import Machine
+from separatrix.solve.ascent import coordinate_ascent, joint_ascent
 from separatrix.solve.finite_newton import finite_newton
 from separatrix.solve.interior import MarginFit, interior
 from separatrix.solve.programme import quadratic_programme

@@ -22,7 +22,7 @@ import numpy as np
 from separatrix.core.losses import Logistic, Multinomial
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.interrupts import until_interrupted
-from separatrix.data.objective import Evaluation
+from separatrix.problems.objective import Evaluation
 from separatrix.solve.lbfgs import Pair, two_loop
 from separatrix.solve.outcome import Account, Outcome
 from separatrix.verdict.gaps import (

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.objective import Evaluation, Objective
+from separatrix.problems.objective import Evaluation, Objective
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,9 @@ import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.interrupts import check, until_interrupted
-from separatrix.data.perceptron_loops import Visits, csr_pass, dense_pass, dense_scores, next_mistake
+from separatrix.data.orders import Visits
 from separatrix.data.rows import over_rows
+from separatrix.loops.perceptron import csr_pass, dense_pass, dense_scores, next_mistake
 from separatrix.solve.separator import Contradiction, maximum_margin
 
 NEVER = 1 << 62
@@ -113,7 +114,7 @@ class Machine:
             self.best_right, self.best = weight, (self._weights(), self.counts.copy())
 
     def _pass(self, visits: Visits, begin: int) -> int:
-        """Visit the rows from ``begin`` on: where it ended, the answer of ``data.perceptron_loops.dense_pass``."""
+        """Visit the rows from ``begin`` on: where it ended, the answer of ``loops.perceptron.dense_pass``."""
         raise NotImplementedError
 
     def _weights(self) -> Any:
@@ -129,7 +130,7 @@ class Machine:
 
 
 class LinearMachine(Machine):
-    """w (p+1,), the intercept last; X by rows (``data.perceptron_loops.row_major``)."""
+    """w (p+1,), the intercept last; X by rows (``data.orders.row_major``)."""
 
     def __init__(
         self,

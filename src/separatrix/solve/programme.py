@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.tube import Machine, best_intercept
+from separatrix.problems.margin import Machine, best_intercept
 from separatrix.solve.interior import STALLED, MarginFit, scaled_up
 
 MOST_VARIABLES = 3000

@@ -1,4 +1,4 @@
-"""What is ordered by nature: stochastic gradient on rows in memory ([726] "Fitting LR by Gradient Ascent").
+"""What is ordered by nature: stochastic gradient on rows in memory ([6867] 3.2.2; row D3).
 
     θ ← θ − η_t ( mean over a batch of ∇ℓ_i + ∇penalty ),     η_t = η / √(1 + epoch)
 

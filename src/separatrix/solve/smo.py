@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.interrupts import check, until_interrupted
-from separatrix.data.kernels import Index, Kernel, KernelRows, Points, centre_of
-from separatrix.data.tube import MISSED
-from separatrix.solve import smo_loops
+from separatrix.loops import smo as smo_loops
+from separatrix.problems.gram import Index, Kernel, KernelRows, Points, centre_of
+from separatrix.problems.margin import MISSED
 
 WORKING_SET = 512  # variables of a round; twice as many of tables of 20,000 rows and more
 SINGLE_FROM = 2000  # rows from which single precision is worth a second look in double
@@ -175,8 +175,8 @@ def minimise(
 ) -> Solution:
     """Minimise to a violation of ``tol`` and a relative gap of ``tol``; never raises on Ctrl-C but ends early.
 
-    ``X`` is a table (n, p) or :class:`~separatrix.data.kernels.Points` already made ready. ``single``: kernel rows in
-    single precision first; None decides by the kernel and the number of rows.
+    ``X`` is a table (n, p) or :class:`~separatrix.problems.gram.Points` already made ready. ``single``: kernel rows
+    in single precision first; None decides by the kernel and the number of rows.
 
     Examples
     --------

@@ -31,7 +31,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.data.estimator import Estimator
 from separatrix.tables.cells import whole_numbers
-from separatrix.tables.columns import (
+from separatrix.tables.kinds import LEFT_OUT, infer_kinds, kind_of
+from separatrix.tables.learned import (
     Dates,
     Levels,
     Numbers,
@@ -48,7 +49,6 @@ from separatrix.tables.columns import (
     sparse_block,
     words_of,
 )
-from separatrix.tables.kinds import LEFT_OUT, infer_kinds, kind_of
 from separatrix.tables.sources import TableError
 from separatrix.tables.table import Table, lacks
 from separatrix.tables.text import TextFeatures

@@ -28,7 +28,7 @@ import numpy as np
 
 from separatrix.core.losses import Logistic, Multinomial
 from separatrix.core.numerics import EPS, FloatArray, xlogx
-from separatrix.data.objective import Evaluation, Objective
+from separatrix.problems.objective import Evaluation, Objective
 
 FAR = 300.0  # a change of score beyond which nothing is proven anyway; keeps the exponentials finite
 ROUNDING = 64 * EPS  # no bound is claimed below this share of the objective: sums are rounded

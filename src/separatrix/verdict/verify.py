@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.data.coordinates import singular_coordinates
-from separatrix.data.objective import Objective
+from separatrix.problems.coordinates import singular_coordinates
+from separatrix.problems.objective import Objective
 from separatrix.verdict.gaps import Certificate, certify
 from separatrix.verdict.separability import separability
 from separatrix.verdict.verdict import Verdict

@@ -17,9 +17,9 @@ import numpy as np
 from separatrix.core.losses import Logistic, Multinomial
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
-from separatrix.data.coordinates import diagonal_coordinates
-from separatrix.data.objective import Objective
 from separatrix.data.rows import Rows
+from separatrix.problems.coordinates import diagonal_coordinates
+from separatrix.problems.objective import Objective
 from separatrix.verdict import proof
 from separatrix.verdict.axes import Table
 from separatrix.verdict.facial import Decision, Undecided, settle

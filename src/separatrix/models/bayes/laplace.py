@@ -19,8 +19,9 @@ from scipy.linalg import solve_triangular
 
 from separatrix.core.numerics import EPS, LOG_2PI, FloatArray
 from separatrix.core.statistics import Moments
-from separatrix.data.coordinates import Coordinates
-from separatrix.data.prior import (
+from separatrix.data.rows import Rows
+from separatrix.problems.coordinates import Coordinates
+from separatrix.problems.prior import (
     Prior,
     PriorObjective,
     chart,
@@ -30,7 +31,6 @@ from separatrix.data.prior import (
     log_volume,
     loss_of,
 )
-from separatrix.data.rows import Rows
 from separatrix.solve.newton import newton
 from separatrix.solve.outcome import Account, Outcome
 from separatrix.verdict.gaps import ROUNDING, curvature_gap, range_factor

@@ -24,9 +24,9 @@ from scipy.optimize import brentq
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.core.statistics import Moments
 from separatrix.data.interrupts import until_interrupted
-from separatrix.data.prior import Prior, chart, curvature
 from separatrix.data.rows import Rows
 from separatrix.models.bayes.laplace import Laplace, laplace
+from separatrix.problems.prior import Prior, chart, curvature
 from separatrix.verdict.gaps import class_shares
 
 ROUNDS = 50  # at most

@@ -16,7 +16,7 @@ import numpy as np
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.core.statistics import Moments
 from separatrix.data.door import column_name
-from separatrix.data.prior import Prior, contrasts
+from separatrix.problems.prior import Prior, contrasts
 
 INTERCEPT_PRECISION = 0.01
 

@@ -2,7 +2,7 @@
 
     P (n, K), said = argmax_k P      scores with percentile intervals over bootstraps of the rows
 
-Notes [726] (hold-out data must not be seen). Row O5. Cost: a prediction, or five fits.
+Notes [726] "Learning curve for Twenty News Groups". Row O5. Cost: a prediction, or five fits.
 """
 
 from __future__ import annotations

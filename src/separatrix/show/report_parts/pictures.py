@@ -2,7 +2,8 @@
 
     <picture><source media="(prefers-color-scheme: dark)"><img alt></picture>
 
-Letters are outlines, so that no font is asked for. What cannot be drawn of a model is left out with the reason. O5.
+Letters are outlines, so that no font is asked for. What cannot be drawn of a model is left out with the reason.
+Row O5.
 """
 
 from __future__ import annotations

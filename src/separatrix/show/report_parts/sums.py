@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from separatrix.core.numerics import FloatArray, expit
-from separatrix.models.calibration import Sigmoid
+from separatrix.models.margin.calibration import Sigmoid
 from separatrix.show.additive import MISS, moved_terms, worst_miss
 from separatrix.show.reading import Table, last_step, name_of, table_of
 from separatrix.show.report_parts.answers import classes_of, probabilities_of, take

@@ -1,0 +1,1 @@
+"""Formulas as R's users write them, read, applied and remembered."""

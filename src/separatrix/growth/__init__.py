@@ -1,0 +1,1 @@
+"""Stumps and trees: grown, walked, stored."""

@@ -1,0 +1,1 @@
+"""Trees grown and walked, compiled."""

@@ -1,0 +1,1 @@
+"""Models of Pr(X, Y): discriminants, naive Bayes, any exponential family."""

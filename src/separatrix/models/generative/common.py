@@ -1,0 +1,572 @@
+"""What every generative classifier shares:  P(k | x) ∝ π_k p(x | k), from one pass over the data.
+
+    fit: facts of the rows by class (core/grouped.py) → parameters in closed form       [6867] 3.1, 3.3
+    predict: log p(x, k) = log π_k + log p(x | k), from the public numbers              models/generative/answers.py
+
+Because parameters are a function of merged facts alone, `partial_fit`, `merge`, weights, a class that comes
+later and rows without a label (EM: soft memberships instead of hard ones) are the same few lines for all models.
+A subclass says how facts are taken from a tile (`_facts`), how parameters follow (`_solve`), the log density of
+rows (`_log_density`) and how to draw from it (`_draw`).
+
+`partial_fit` and `merge` learn from those facts: what was edited by hand since the last fit is computed anew.
+
+Cost: one sweep for a fit, one a step of EM. Memory: the facts of a few blocks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.core.caller import warn
+from separatrix.core.grouped import Members
+from separatrix.core.numerics import FloatArray, logsumexp, softmax
+from separatrix.data.door import (
+    as_labels,
+    column_name,
+    drop_absent_classes,
+    is_count,
+    is_positive,
+    read_some_labels,
+    read_table,
+    read_weights,
+    refuse_infinite,
+    refuse_one_class,
+    rows_of,
+)
+from separatrix.data.engine import sweep
+from separatrix.data.interrupts import until_interrupted
+from separatrix.data.rows import Block, Rows
+from separatrix.models.generative.answers import Answers, InfiniteCell
+from separatrix.models.generative.impossible import Findings, Watch, warn_no_spread
+from separatrix.models.generative.state import Report, publish, report
+from separatrix.models.parameters import check_class_weight, class_factors
+from separatrix.verdict.gaps import ROUNDING
+from separatrix.verdict.verdict import ConvergenceWarning, Verdict
+
+NAMED = 6  # how many columns a finding lists before it counts the rest
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of the rows: weight of every class (K,), and the model's own statistic ``of_x``."""
+
+    weight: FloatArray
+    of_x: Any
+
+    def __add__(self, other: Facts) -> Facts:
+        return Facts(self.weight + other.weight, self.of_x + other.of_x)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Statistics side by side, one a family, merged part by part."""
+
+    parts: tuple[Any, ...]
+
+    def __add__(self, other: Parts) -> Parts:
+        return Parts(tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))
+
+    def spread(self, index: np.ndarray, k: int) -> Parts:
+        return Parts(tuple(part.spread(index, k) for part in self.parts))
+
+
+@dataclass(frozen=True)
+class _Expected:
+    """Facts under soft memberships, and the log likelihood of what was seen."""
+
+    facts: Facts
+    log_likelihood: float
+
+    def __add__(self, other: _Expected) -> _Expected:
+        return _Expected(self.facts + other.facts, self.log_likelihood + other.log_likelihood)
+
+
+@dataclass(frozen=True)
+class _Task:
+    model: Any
+    k: int
+
+
+class Generative(Answers):
+    """A classifier by way of Pr(X, Y); see the module. Subclasses set ``classes_`` through `fit`."""
+
+    em_tol: float
+    em_max_iter: int
+    class_weight: Any = None
+    _one_class = False  # whether a single class is something to learn
+    _em = True  # whether rows without a label mean something
+    _squares = True  # whether squares of cells enter the facts
+    _base_counts = True  # whether the verdict's objective has the factors that no parameter enters
+    _sparse = False  # whether sparse rows mean something here
+    _tolerance = 1e-8  # the verdict's tol: a formula is right to rounding
+    classes_: np.ndarray
+    class_count_ = Report("edit the prior, or learn from more rows by partial_fit and merge")
+    verdict_: Verdict
+
+    # ---- learning ----
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to rows X (n, p) and labels y (n,); a weight of 2 means the row stands there twice.
+
+        A NaN cell is missing and left out of its column's sums. A row whose label is missing (None or NaN, or −1
+        among integers; see the class) takes part by EM.
+        """
+        self._check_parameters()
+        for name in ("_facts_seen", "log_likelihoods_"):
+            self.__dict__.pop(name, None)
+        return self._learn(X, y, None, sample_weight, reset=True, whole=True)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to what has been learnt: the same parameters as one `fit` to all of them, to rounding.
+
+        A class not met before is simply added; ``classes`` may announce some, and is not needed. What is learnt
+        is the facts of the rows: numbers edited by hand since are computed anew.
+        """
+        self._refuse_balanced("partial_fit")
+        if hasattr(self, "log_likelihoods_"):
+            raise ValueError(
+                "this model was fitted by EM, which needs all rows at once: call fit with all of them"
+            )
+        self._check_parameters()
+        return self._learn(X, y, classes, sample_weight, reset=not hasattr(self, "_facts_seen"), whole=False)
+
+    def merge(self, other: Self) -> Self:
+        """A new model: the one fitted to this model's rows and the other's together, without seeing them again."""
+        check_is_fitted(self)
+        check_is_fitted(other)
+        self._refuse_balanced("merge")
+        if type(other) is not type(self):
+            raise TypeError(f"cannot merge {type(self).__name__} with {type(other).__name__}")
+        mine, theirs = self.get_params(), other.get_params()
+        for name in mine:
+            if not _same(mine[name], theirs[name]):
+                raise ValueError(
+                    f"cannot merge models of different parameters: {name} is {mine[name]!r} here and "
+                    f"{theirs[name]!r} there"
+                )
+        for model in (self, other):
+            if hasattr(model, "log_likelihoods_"):
+                raise ValueError("a model fitted by EM cannot be merged: EM needs all rows at once")
+        joined = type(self)(**mine)
+        joined.__dict__.update(self.__dict__)
+        joined._single = self._single and other._single
+        theirs_facts = joined._join(other)
+        joined._settle(theirs_facts, other.classes_, [], time.perf_counter(), 0.0)
+        joined._warn_of_fit()
+        return joined
+
+    def _refuse_balanced(self, what: str) -> None:
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            raise ValueError(
+                f'{what}: class_weight="balanced" needs all rows at once, to know the shares of the classes; give a '
+                "dictionary of weights"
+            )
+
+    def _warn_of_fit(self) -> None:
+        """Say as a warning what changes the meaning of the fit; the verdict has it too."""
+        warn_no_spread(self, self.__dict__.pop("_grave", []))
+
+    def _join(self, other: Self) -> Facts:
+        """The other model's facts, columns meaning what they mean here; the default: they are the same numbers."""
+        mine, theirs = (getattr(m, "feature_names_in_", None) for m in (self, other))
+        if self.n_features_in_ != other.n_features_in_ or not _same(mine, theirs):
+            raise ValueError("cannot merge models fitted to different columns")
+        return other._facts_seen
+
+    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, *, reset: bool, whole: bool) -> Self:
+        """Read rows, take their facts, solve; ``reset``: forget what was known; ``whole``: these are all the rows."""
+        began = time.perf_counter()
+        self._whole = whole
+        table = self._read(X, reset=reset)
+        if reset:
+            self._single = bool(self._keeps) and getattr(table, "dtype", None) == np.float32
+        rows = rows_of(self, table, missing=True)
+        known = None if reset else self.classes_
+        if classes is not None:
+            known = _union(as_labels(classes), known)
+        found, codes = read_some_labels(y, rows.n, known)
+        weight = read_weights(sample_weight, rows.n)
+        if weight is not None and not weight.all() and not rows.lazy:
+            keep = weight > 0  # weight zero is absence, whatever the row holds
+            rows, codes, weight = rows_of(self, table[keep]), codes[keep], weight[keep]
+        unlabelled = codes < 0
+        if unlabelled.any() and not whole:
+            raise ValueError(
+                "partial_fit takes labelled rows: EM, for rows without a label, needs all of them at once (fit)"
+            )
+        if unlabelled.any() and not self._em:
+            raise ValueError(
+                f"row {int(np.flatnonzero(unlabelled)[0])} has no label, and {type(self).__name__} is no density, "
+                "which EM would need: drop such rows, or use MultinomialNB"
+            )
+        found, codes, _ = drop_absent_classes(found, codes, weight)
+        if known is not None and len(found) and _words(found) != _words(np.asarray(known)):
+            raise ValueError(
+                f"label {found.tolist()[0]!r} is of another type than the classes met before, {known.tolist()}: "
+                "labels of one model are all words or all numbers"
+            )
+        if known is not None:
+            everything = _union(found, known)
+            codes = np.append(_places(found, everything), -1)[codes]
+            found = everything
+        elif whole and (not self._one_class or unlabelled.any() or found.tolist() in ([], [-1])):
+            refuse_one_class(found)
+        weight = self._class_weighted(weight, codes, found, whole)
+        rows = rows.with_targets(codes, weight)
+        if rows.sparse:  # classes, not rows, go side by side: their counts are as long as the vocabulary
+            rows = replace(rows, edges=(0, rows.n))
+        self._classes_at_hand = found
+        try:
+            facts: Facts = sweep(_measure, rows, _Task(self, len(found)))[0]
+        except InfiniteCell:
+            self._refuse_infinite_rows(rows)
+            raise
+        self._refuse_values(rows, facts)
+        notes: list[str] = []
+        if self._start_of_em(rows, facts, found, reset):
+            self._expect(rows, notes, began)
+        else:
+            self._settle(facts, found, notes, began, 1.0)
+            if unlabelled.any():
+                self._expect(rows, notes, began)
+        if whole:  # of chunks more may come: there the verdict alone says it
+            self._warn_of_fit()
+        self.__dict__.pop("_grave", None)
+        return self
+
+    def _class_weighted(
+        self, weight: FloatArray | None, codes: np.ndarray, classes: np.ndarray, whole: bool
+    ) -> FloatArray | None:
+        """Each row's weight times its class's; a row without a label keeps its own."""
+        if self.class_weight is None:
+            return weight
+        labelled = codes >= 0
+        mine = codes[labelled]
+        totals = np.bincount(mine, None if weight is None else weight[labelled], minlength=len(classes))
+        given, known = self.class_weight, classes.tolist()
+        if isinstance(given, Mapping) and not whole:  # a class may come later
+            given = {c: w for c, w in given.items() if c in known}
+        factor = class_factors(given, classes, totals.astype(np.float64))
+        out = np.ones(len(codes)) if weight is None else np.array(weight, dtype=np.float64)
+        out[labelled] *= factor[mine]
+        return out
+
+    def _start_of_em(self, rows: Rows, facts: Facts, classes: np.ndarray, reset: bool) -> bool:
+        """Whether cells are missing that only EM can account for; if so the model is brought to its start."""
+        return False
+
+    def _settle(
+        self, facts: Facts, classes: np.ndarray, notes: list[str], began: float, sweeps: float
+    ) -> None:
+        """Add facts of rows with the given classes to what is known, and solve."""
+        old = getattr(self, "_facts_seen", None)
+        if old is not None:
+            everything = self._classes_at_hand = _union(classes, self.classes_)
+            old = self._spread(old, _places(self.classes_, everything), len(everything))
+            facts = self._spread(facts, _places(classes, everything), len(everything))
+            facts, classes = old + facts, everything
+        self._facts_seen = facts
+        self.classes_ = classes
+        self._solve_all(facts, notes, began, sweeps)
+
+    def _solve_all(self, facts: Facts, notes: list[str], began: float, sweeps: float) -> None:
+        prior = self._priors(facts.weight)
+        report(self, class_count_=self._kept(facts.weight.copy()))
+        self._set_prior(prior)
+        found = Findings()
+        residual, objective = self._solve(facts, found)
+        empty = [repr(c) for c in self.classes_[facts.weight == 0].tolist()]
+        if empty:
+            found.append(f"no row yet of class {', '.join(empty)}: never predicted")
+        mean_loss = self._objective(objective, facts.weight, prior)
+        self.verdict_ = Verdict(
+            type(self).__name__, "closed form", mean_loss, max(residual, ROUNDING * abs(mean_loss)),
+            self._tolerance, True, sweeps, time.perf_counter() - began, "formula",
+            (f"moment residual {residual:.1e}", *found, *notes),
+        )  # fmt: skip
+        self._grave = found.warnings
+
+    def _objective(self, objective: float, weight: FloatArray, prior: FloatArray) -> float:
+        """The mean of −log p(x, y) from that of −log p(x | y)."""
+        return objective - _cross_entropy(weight, prior)
+
+    def _set_prior(self, prior: FloatArray) -> None:
+        """Publish π where the model keeps it."""
+        publish(self, "class_prior_", prior, self._single)
+
+    def _priors(self, weight: FloatArray) -> FloatArray:
+        """π_k: given, uniform, or the shares of the data."""
+        given = getattr(self, "priors", None)
+        given = getattr(self, "class_prior", None) if given is None else given
+        if given is not None:
+            priors = np.asarray(given, dtype=float)
+            if priors.shape != weight.shape:
+                raise ValueError(
+                    f"Number of priors must match number of classes: got {priors.shape[0] if priors.ndim else 1} "
+                    f"for {len(weight)} classes"
+                )
+            if not (priors >= 0).all():
+                raise ValueError("Priors must be non-negative.")
+            if abs(priors.sum() - 1) > 1e-5:
+                raise ValueError(f"The sum of the priors should be 1, got {priors.sum():.6g}")
+            return priors / priors.sum()
+        if not getattr(self, "fit_prior", True):
+            return np.full(len(weight), 1.0 / len(weight))
+        return weight / weight.sum()
+
+    def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any) -> Verdict:
+        """The mean of −log p(x, y) over the rows, one by one, beside that of the formula applied to these rows."""
+        value = self._mean_loss(X, y, sample_weight)
+        best = clone(self).fit(X, y, sample_weight)._mean_loss(X, y, sample_weight)
+        gap = max(abs(value - best), ROUNDING * abs(value))
+        same = gap <= self._tolerance * max(1.0, abs(value))
+        status: Any = self.verdict_.status if same else "not converged"
+        return replace(
+            self.verdict_, status=status, objective=value, gap=gap if status == "closed form" else np.inf,
+            unique=True if status == "closed form" else None, sweeps=3.0, stopped_by="verified from data",
+            findings=(f"a fit to these data has mean loss {best:.10g}", *self.verdict_.findings[1:]),
+        )  # fmt: skip
+
+    def _mean_loss(self, X: Any, y: Any, sample_weight: Any) -> float:
+        joint = np.asarray(self.predict_joint_log_proba(X))
+        classes, codes = read_some_labels(y, len(joint), self.classes_)
+        codes = np.append(_places(classes, self.classes_), -1)[codes]
+        seen = np.where(codes < 0, logsumexp(joint), joint[np.arange(len(joint)), codes])
+        if self._base_counts:
+            seen += np.asarray(self._on_rows(X, self._tiled(self._now()._log_base)))
+        weight = self._class_weighted(read_weights(sample_weight, len(seen)), codes, self.classes_, False)
+        return -float(np.average(seen, weights=weight))
+
+    # ---- EM ----
+
+    def _expect(self, rows: Rows, notes: list[str], began: float) -> None:
+        """EM from the labelled fit: memberships of unlabelled rows are their posterior probabilities."""
+        free = int(np.count_nonzero(rows.y < 0))
+        hidden = f"{free} rows without a label" if free else "missing cells"
+        path: list[float] = []
+        stopped, fell = f"em_max_iter = {self.em_max_iter}", 0.0
+        total = rows.total_weight
+        kept = dict(self.__dict__)  # of the last step that is whole
+        with until_interrupted() as watch:
+            for _ in range(self.em_max_iter):
+                expected: _Expected = sweep(_expectation, rows, _Task(self._now(), len(self.classes_)))[0]
+                value = (expected.log_likelihood + self._log_prior_density()) / total
+                if path:
+                    rise = value - path[-1]
+                    fell = max(fell, -rise)
+                    path.append(value)
+                    if rise <= self.em_tol * max(1.0, abs(value)):
+                        stopped = "the likelihood rises by less than em_tol"
+                        break
+                else:
+                    path.append(value)
+                self._facts_seen = expected.facts
+                self._solve_all(expected.facts, notes, began, 0.0)
+                kept = dict(self.__dict__)
+        if watch.interrupted:
+            if not path:
+                raise KeyboardInterrupt("no step of EM was finished")
+            self.__dict__.update(kept)
+            stopped = "interrupted"
+        self.log_likelihoods_ = np.array(path)
+        findings = [
+            f"EM: {hidden}, {len(path)} steps; the optimum is a local one",
+            f"mean log likelihood from {path[0]:.6g} to {path[-1]:.6g}",
+        ]
+        slack = 1e-9 * max(1.0, abs(path[-1]))
+        if fell > slack:
+            findings.append(f"the likelihood fell by {fell:.1e} in one step, which EM should not do")
+        converged = stopped.startswith("the")
+        status: Any = "no claim" if converged else "interrupted" if watch.interrupted else "not converged"
+        self.verdict_ = Verdict(
+            type(self).__name__, status, -path[-1], np.inf,
+            float(self.em_tol), None, 1.0 + len(path), time.perf_counter() - began, stopped,
+            (*findings, *self.verdict_.findings[1:]),
+        )  # fmt: skip
+        if status == "not converged":
+            warn(
+                f"EM stopped after {len(path)} steps: raise em_max_iter",
+                ConvergenceWarning,
+            )
+
+    def _log_prior_density(self) -> float:
+        """log of the prior density of the parameters, up to a constant: what smoothing adds to the likelihood."""
+        return 0.0
+
+    # ---- what a subclass may replace ----
+
+    def _check_parameters(self) -> None:
+        """Refuse, before data is read, what cannot be meant."""
+        if not is_positive(self.em_tol):
+            raise ValueError(f"em_tol must be a positive number, got {self.em_tol!r}")
+        if not (is_count(self.em_max_iter) and self.em_max_iter >= 1):
+            raise ValueError(f"em_max_iter must be a whole number of at least 1, got {self.em_max_iter!r}")
+        check_class_weight(self.class_weight)
+
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        """The table of a fit; missing cells are legal."""
+        table = read_table(self, X, reset=reset, missing=True)
+        if not self._sparse and not isinstance(table, np.ndarray) and hasattr(table, "tocsr"):
+            raise TypeError(
+                f"Sparse data was passed for X, but dense data is required: {type(self).__name__} models every "
+                "cell, zeros too; use .toarray(), or BernoulliNB / MultinomialNB for counts of words"
+            )
+        return table
+
+    def _read_for_prediction(self, X: Any) -> Any:
+        # an infinite cell shows in its tile's densities
+        cells = read_table(self, X, reset=False, missing=True)
+        if not self._sparse and hasattr(cells, "tocsr"):
+            self._read(X, reset=False)
+        return cells
+
+    def _refuse_values(self, rows: Rows, facts: Facts) -> None:
+        """Raise when the facts betray an infinite cell, or one too large to square."""
+        parts = facts.of_x.parts if isinstance(facts.of_x, Parts) else (facts.of_x,)
+        for part in parts:
+            wrong = [~np.isfinite(np.atleast_2d(getattr(part, "mean", 0.0))).all(axis=0)]
+            if self._squares and hasattr(part, "second"):
+                wrong.append(~np.isfinite(part.second).all(axis=0))
+            if hasattr(part, "scatter"):
+                wrong.append(~np.isfinite(np.einsum("gii->gi", part.scatter)).all(axis=0))
+            found = [int(np.flatnonzero(w)[0]) for w in wrong if w.any()]
+            if found:
+                self._refuse_infinite_rows(rows)
+                name = column_name(self, found[0])
+                raise ValueError(
+                    f"column {name} holds values too large to square: divide it by a power of ten"
+                )
+
+    def _refuse_infinite_rows(self, rows: Rows) -> None:
+        for i in range(rows.n_blocks):
+            block = rows.block(i)
+            refuse_infinite(self, block.X, block.start)
+
+    def _block_facts(self, block: Block, k: int) -> Facts:
+        """Facts of a block of labelled (and ignored unlabelled) rows, tile by tile."""
+        if block.sparse:
+            self._refuse_cells(block.X, block.start)
+            members = block.members(k, slice(None))
+            return Facts(members.count, self._facts(block.X, members))
+        total: Facts | None = None
+        for part in block.tiles(block.X.shape[1]):
+            members, cells = block.members(k, part), block.X[part]
+            self._refuse_cells(cells, block.start + part.start)
+            facts = Facts(members.count, self._facts(cells, members))
+            total = facts if total is None else total + facts
+        assert total is not None
+        return total
+
+    def _refuse_cells(self, cells: Any, start: int) -> None:
+        """Raise when a cell lies outside what the model can mean; ``start`` is the first row's number."""
+
+    def _refuse_where(self, wrong: np.ndarray, cells: np.ndarray, start: int, wanted: str) -> None:
+        """Name the first wrong cell's column and row, and what it should be."""
+        if wrong.any():
+            i, j = (int(v[0]) for v in np.nonzero(wrong))
+            raise ValueError(
+                f"column {column_name(self, j)}, row {start + i} holds {cells[i, j].item()!r}, which is not {wanted}"
+            )
+
+    def _facts(self, cells: np.ndarray, members: Members) -> Any:
+        raise NotImplementedError
+
+    def _spread(self, facts: Facts, index: np.ndarray, k: int) -> Facts:
+        """The same facts among more classes."""
+        weight = np.zeros(k)
+        weight[index] = facts.weight
+        return Facts(weight, facts.of_x.spread(index, k))
+
+    def _solve(self, facts: Facts, findings: Findings) -> tuple[float, float]:
+        """Set the parameters; returns the moment residual and the mean of −log p(x | y) over the rows."""
+        raise NotImplementedError
+
+    def _columns(self, which: np.ndarray) -> str:
+        """Columns in words: the first few by name."""
+        names = [column_name(self, int(j)) for j in np.flatnonzero(which)]
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        return ("columns " if len(names) > 1 else "column ") + ", ".join(names[:NAMED]) + more
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._sparse
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _measure(block: Block, task: _Task, _memo: Any) -> tuple[Facts, None]:
+    return task.model._block_facts(block, task.k), None
+
+
+def _expectation(block: Block, task: _Task, _memo: Any) -> tuple[_Expected, None]:
+    """E step: posterior memberships of the unlabelled rows, and the facts under them."""
+    total: _Expected | None = None
+    for part in [slice(0, block.n)] if block.sparse else block.tiles(block.X.shape[1]):
+        cells, codes = block.X[part], block.y[part]
+        weight = None if block.weight is None else block.weight[part]
+        joint = task.model._joint(cells)
+        free = codes < 0
+
+        seen = np.empty(len(codes))
+        seen[free] = logsumexp(joint[free])
+        seen[~free] = joint[~free, codes[~free]]
+        soft = (codes[:, None] == np.arange(task.k)).astype(np.float64)
+        soft[free] = softmax(Watch(task.model._log_prior).settled(joint[free]))
+        seen += task.model._log_base(cells)
+        members = Members(task.k, weight=weight, soft=soft)
+        likelihood = float(seen.sum() if weight is None else seen @ weight)
+        facts = Facts(members.count, task.model._facts(cells, members))
+        step = _Expected(facts, likelihood)
+        total = step if total is None else total + step
+    assert total is not None
+    return total, None
+
+
+def _cross_entropy(weight: FloatArray, prior: FloatArray) -> float:
+    """Σ (W_k / W) log π_k over the classes that have rows."""
+    live = weight > 0
+    with np.errstate(divide="ignore"):
+        return float(np.sum(weight[live] / weight.sum() * np.log(prior[live])))
+
+
+def _union(found: np.ndarray, known: np.ndarray | None) -> np.ndarray:
+    """All labels in the order one fit to everything would give them."""
+    if known is None:
+        return read_some_labels(found, None, found)[0] if len(found) else found
+    both = [*np.asarray(known).tolist(), *np.asarray(found).tolist()]
+    kinds = {
+        ("n" if a.dtype.kind in "biuf" else a.dtype.kind) for a in (np.asarray(known), np.asarray(found))
+    }
+    labels = np.empty(len(both), dtype=object)
+    labels[:] = both
+    plain = len(kinds) == 1 and kinds <= {"n", "U"}
+    return read_some_labels(np.asarray(both) if plain else labels, None, both)[0]
+
+
+def _words(labels: np.ndarray) -> bool:
+    """Whether labels are words (or other objects) rather than numbers."""
+    return labels.dtype.kind not in "biuf"
+
+
+def _places(classes: np.ndarray, everything: np.ndarray) -> np.ndarray:
+    """Where each class stands among all of them."""
+    place = {c: i for i, c in enumerate(everything.tolist())}
+    return np.array([place[c] for c in classes.tolist()], dtype=np.intp)
+
+
+def _same(a: Any, b: Any) -> bool:
+    try:
+        return (
+            bool(np.array_equal(a, b))
+            if isinstance(a, np.ndarray) or isinstance(b, np.ndarray)
+            else bool(a == b)
+        )
+    except (TypeError, ValueError):
+        return False

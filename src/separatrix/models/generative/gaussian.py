@@ -1,0 +1,537 @@
+"""What Gaussian discriminants share:  p(x | k) = N(x; μ_k, Σ_g(k)), covariances shared by groups ([6867] 3.1.1).
+
+    log p(x, k) = −½ (x − μ_k)ᵀ Σ⁻¹ (x − μ_k) − ½ log |2πΣ| + log π_k
+
+    one Σ for all        linear:  β_k·x + γ_k,  β_k = Σ⁻¹ μ_k,  γ_k = −½ μ_kᵀ Σ⁻¹ μ_k + log π_k        (LDA)
+    one Σ_k a class      quadratic, with the log determinants                                          (QDA)
+    some classes share   linear between those, quadratic to the others         (the three-class figure of [PC])
+
+A covariance is used through T with TᵀΣT = I, from its eigenvectors in columns of unit spread. An eigenvalue
+below tol² is no spread to divide by: it is left out where Σ is shared by all classes, raised to tol² where it is
+not, and the verdict names the columns that take part.
+Means, priors and, of QDA, ``rotations_`` and ``scalings_`` are the state, read anew by every prediction; T, which
+keeps more digits where columns differ in unit, serves a covariance that was not edited.
+Missing cells: a row counts by the marginal density of what is there; fitting is then EM over the cells, which
+has no closed form. Cost O(np²) for a fit and for QDA's prediction, O(npK) for LDA's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from separatrix.core.grouped import GroupMoments, GroupScatter, Members
+from separatrix.core.numerics import LOG_2PI, FloatArray
+from separatrix.data.door import is_positive
+from separatrix.data.engine import sweep
+from separatrix.data.rows import Block, Rows
+from separatrix.models.generative.answers import InfiniteCell
+from separatrix.models.generative.common import Facts, Generative
+from separatrix.models.generative.impossible import Findings
+from separatrix.models.generative.state import publish, report, state
+
+
+@dataclass(frozen=True)
+class Whitened:
+    """Σ through T with TᵀΣT = I on the directions that vary; ``thin``: columns in directions without spread."""
+
+    root: FloatArray  # T: (p, directions that vary)
+    log_det: float
+    sigma: FloatArray  # Σ, eigenvalues below tol² raised to it, one in a direction that never varies
+    thin: np.ndarray
+    rank: int
+    residual: float
+    half: FloatArray  # H with H Hᵀ = Σ on the directions that vary
+    out: FloatArray  # unit directions of columns, each divided by its spread, that were left out or raised
+
+    @classmethod
+    def of(
+        cls, sigma: FloatArray, scale: FloatArray, basis: FloatArray, tol: float, shared: bool
+    ) -> Whitened:
+        """Within the span of ``basis`` (p, r), directions of columns divided by their total spread ``scale``.
+
+        Directions below tol² are left out where all classes share Σ, as scikit-learn does (with fewer rows than
+        columns they are accidents of the sample), and raised to tol² where densities of classes are compared.
+        """
+        unit = basis.T @ (sigma / np.outer(scale, scale)) @ basis
+        within = np.sqrt(np.maximum(np.diag(unit), 0.0))
+        within = np.where(within > tol, within, 1.0)
+        values, vectors = np.linalg.eigh(unit / np.outer(within, within))
+        below = values < tol**2
+        raised = np.maximum(values, tol**2)
+        root = (basis @ (vectors / within[:, None])) / np.sqrt(raised) / scale[:, None]
+        back = (basis @ (vectors * within[:, None])) * np.sqrt(raised) * scale[:, None]
+        thin = (np.abs(basis @ vectors[:, below]) > 1e-2).any(axis=1)
+        whole = basis.shape[1] == len(sigma)
+        outside = np.zeros_like(sigma) if whole else np.eye(len(sigma)) - basis @ basis.T
+        full = sigma if whole and not below.any() else back @ back.T + outside * np.outer(scale, scale)
+        residual = float(np.max(np.abs(root.T @ full @ root - np.eye(root.shape[1])), initial=0.0))
+        if shared:
+            root, raised = root[:, ~below], raised[~below]
+        log_det = float(np.sum(np.log(raised)) + 2 * np.sum(np.log(within)) + 2 * np.sum(np.log(scale)))
+        residual = 0.0 if below.any() else residual
+        out = basis @ (vectors[:, below] / within[:, None])
+        return cls(root, log_det, full, thin, int((~below).sum()), residual, back, out)
+
+
+class Gaussian(Generative):
+    """What the discriminants share; a subclass says which classes share a covariance and how it is estimated."""
+
+    tol: float
+    shrinkage: Any
+    covariance_estimator: Any = None
+    _estimated: list[FloatArray] | None = None  # Σ_k by the covariance_estimator
+    _prior_name = "priors_"
+    means_: Any
+    priors_: Any
+
+    @property
+    def class_prior_(self) -> Any:
+        """``priors_``, by the name other models have for it."""
+        return self.priors_
+
+    @class_prior_.setter
+    def class_prior_(self, prior: Any) -> None:
+        self.priors_ = prior
+
+    def _set_prior(self, prior: FloatArray) -> None:
+        self.priors_ = prior
+
+    def _groups(self, classes: np.ndarray) -> np.ndarray:
+        """The covariance each class uses: (K,) of 0 … G−1."""
+        raise NotImplementedError
+
+    def _covariances(self, facts: Facts, fourth: FloatArray | None) -> list[FloatArray]:
+        """Σ_g from the scatters; ``fourth``: Σ ‖z‖⁴ of each class in unit columns, for Ledoit–Wolf."""
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not is_positive(self.tol, finite=True):
+            raise ValueError(f"tol must be a positive number, got {self.tol!r}")
+        s = self.shrinkage
+        if not (s is None or s == "auto" or (isinstance(s, (int, float, np.number)) and 0 <= s <= 1)):
+            raise ValueError(
+                f'shrinkage must be None, "auto" (Ledoit–Wolf) or a number from 0 to 1, got {s!r}'
+            )
+
+    # ---- facts ----
+
+    def _block_facts(self, block: Block, k: int) -> Facts:
+        """The whole block from one start where its rows are complete; tile by tile where some are not."""
+        count = np.zeros(k)
+
+        def tiles() -> Iterator[tuple[np.ndarray, Members]]:
+            for part in block.tiles(block.X.shape[1]):
+                members = block.members(k, part)
+                np.add(count, members.count, out=count)
+                yield block.X[part], members
+
+        group = self._groups(self._classes_at_hand)
+        if (
+            block.weight is None
+            and not group.any()
+            and block.X.dtype == np.float64
+            and block.n > block.X.shape[1]
+        ):
+            near = _plain_scatter(block, k)
+            if near is not None:
+                return Facts(near.weight, near)
+        scatter = GroupScatter.of_tiles(tiles(), group, block.X.shape[1])
+        if np.isfinite(scatter.mean).all():
+            return Facts(count, scatter)
+        return super()._block_facts(block, k)
+
+    def _facts(self, cells: np.ndarray, members: Members) -> GroupScatter:
+        """Scatters of the complete rows; of incomplete ones too, by their expectation, once there is a model."""
+        group = self._groups(self._classes_at_hand)
+        bad = _incomplete(cells)
+        if bad is None:
+            return GroupScatter.of(cells, members, group)
+        total = GroupScatter.of(cells[~bad], _some(members, ~bad), group)
+        return total + self._completed(cells[bad], _some(members, bad), group) if self._in_em else total
+
+    _in_em = False
+
+    def _completed(self, cells: np.ndarray, members: Members, group: np.ndarray) -> GroupScatter:
+        """E step for missing cells: their mean given the others, and the covariance that is left ([6867] 3.3)."""
+        total = GroupScatter.zero(group, cells.shape[1])
+        R, patterns = members.matrix, list(_patterns(cells))
+        for k in np.flatnonzero(R.sum(axis=0) > 0).tolist():
+            sigma = self._sigma[group[k] if len(self._sigma) > 1 else 0]
+            mu, mine = self.means_[k], R[:, k] > 0
+            full, left = cells.astype(np.float64), np.zeros_like(sigma)
+            for rows, gone in patterns:
+                rows = rows[mine[rows]]
+                if len(rows):
+                    there, across = ~gone, np.ix_(~gone, gone)
+                    gain = np.linalg.solve(sigma[np.ix_(there, there)], sigma[across])
+                    full[np.ix_(rows, gone)] = mu[gone] + (full[np.ix_(rows, there)] - mu[there]) @ gain
+                    rest = sigma[np.ix_(gone, gone)] - sigma[across].T @ gain
+                    left[np.ix_(gone, gone)] += R[rows, k].sum() * rest
+            hard = Members(members.k, codes=np.full(int(mine.sum()), k), weight=R[mine, k])
+            stat = GroupScatter.of(full[mine], hard, group)
+            scatter = np.array(stat.scatter)
+            scatter[group[k]] += left
+            total = total + replace(stat, scatter=scatter)
+        return total
+
+    def _spread(self, facts: Facts, index: np.ndarray, k: int) -> Facts:
+        weight = np.zeros(k)
+        weight[index] = facts.weight
+        return Facts(weight, facts.of_x.spread(index, k, self._groups(self._classes_at_hand)))
+
+    def _learn(self, *args: Any, **how: Any) -> Any:
+        self._in_em = False
+        return super()._learn(*args, **how)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Add rows to what has been learnt; see `Generative.partial_fit`. Not with Ledoit–Wolf's shrinkage."""
+        self._refuse_auto("partial_fit")
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    def merge(self, other: Any) -> Any:
+        """The model of both models' rows; see `Generative.merge`. Not with Ledoit–Wolf's shrinkage."""
+        self._refuse_auto("merge")
+        return super().merge(other)
+
+    def _refuse_auto(self, what: str) -> None:
+        given = 'shrinkage="auto" (Ledoit–Wolf)' if self.shrinkage == "auto" else ""
+        if self.covariance_estimator is not None:
+            given = f"covariance_estimator={type(self.covariance_estimator).__name__}()"
+        if given:
+            raise ValueError(f"{what}: {given} needs all rows at once, labelled and complete; give a number")
+
+    def _start_of_em(self, rows: Rows, facts: Facts, classes: np.ndarray, reset: bool) -> bool:
+        """Rows with missing cells: start from variances column by column, then EM."""
+        complete = np.allclose(facts.weight, facts.of_x.weight, rtol=1e-12, atol=0)
+        if not complete or (rows.y < 0).any():
+            self._refuse_auto("missing cells" if not complete else "rows without a label")
+        self._fourth = self._fourth_moments(rows, facts) if self.shrinkage == "auto" else None
+        self._estimated = None if self.covariance_estimator is None else self._estimate(rows, facts)
+        if complete:
+            return False
+        if not reset:
+            raise ValueError(
+                "partial_fit takes complete rows here: missing cells need EM, and that all rows at once (fit)"
+            )
+        moments: GroupMoments = sweep(_column_moments, rows, len(classes))[0]
+        pooled = moments.pooled()
+        nothing = pooled.weight[0] == 0
+        if nothing.any():
+            raise ValueError(f"{self._columns(nothing)} has no value at all: drop it")
+        variance = np.where(moments.weight > 0, moments.variance, pooled.variance)
+        variance = np.maximum(variance, 1e-3 * pooled.variance)
+        mean = np.where(moments.weight > 0, moments.mean, pooled.mean)
+        group = self._groups(classes)
+        scatter = np.zeros((int(group.max()) + 1, rows.p, rows.p))
+        for k, g in enumerate(group.tolist()):
+            scatter[g] += np.diag(facts.weight[k] * variance[k])
+        self.classes_ = classes
+        start = GroupScatter(facts.weight, mean, np.zeros_like(mean), scatter, group)
+        self._facts_seen = Facts(facts.weight, start)
+        self._solve_all(self._facts_seen, [], 0.0, 0.0)
+        self._in_em = True
+        return True
+
+    def _fourth_moments(self, rows: Rows, facts: Facts) -> FloatArray:
+        """Σ_i w_i ‖z_i‖⁴ of each class, z in columns of unit spread: Ledoit–Wolf needs it, and a sweep of its own."""
+        s: GroupScatter = facts.of_x
+        if s.group.max(initial=0) + 1 != len(s.group):
+            raise ValueError("Ledoit–Wolf needs a covariance a class")
+        with np.errstate(all="ignore"):
+            spread = np.sqrt(np.einsum("kii->ki", s.scatter) / s.weight[:, None])
+        return sweep(_fourth, rows, (s.mean, np.where(spread > 0, spread, 1.0)))[0]
+
+    def _estimate(self, rows: Rows, facts: Facts) -> list[FloatArray]:
+        """Σ_k of each class by a clone of ``covariance_estimator``; weights may differ between classes alone."""
+        if rows.lazy:
+            raise TypeError("covariance_estimator needs the rows in memory: use shrinkage for a lazy table")
+        found: list[FloatArray] = []
+        for k, name in enumerate(self._classes_at_hand.tolist()):
+            mine = rows.y == k
+            weight = None if rows.weight is None else rows.weight[mine]
+            if weight is not None and not (weight == weight[0]).all():
+                raise ValueError(
+                    f"covariance_estimator takes no weights, and rows of class {name!r} have different ones: repeat "
+                    "rows instead, or use shrinkage"
+                )
+            model = clone(self.covariance_estimator, safe=False)
+            model.fit(np.asarray(rows.source[mine], dtype=np.float64))
+            if not hasattr(model, "covariance_"):
+                raise ValueError(f"{type(model).__name__} does not have a covariance_ attribute")
+            found.append(np.asarray(model.covariance_, dtype=np.float64))
+        return found
+
+    # ---- parameters ----
+
+    def _solve(self, facts: Facts, findings: Findings) -> tuple[float, float]:
+        s: GroupScatter = facts.of_x
+        means, self._group = np.array(s.mean), s.group
+        self._estimates = self._covariances(facts, getattr(self, "_fourth", None))
+        scale, basis = self._common(s, self._estimates, findings)
+        shared = len(self._estimates) == 1
+        whitened = [Whitened.of(sigma, scale, basis, self.tol, shared) for sigma in self._estimates]
+        self._directions = whitened[0].root.shape[1]
+        self._whiten, self._log_det = [w.root for w in whitened], [w.log_det for w in whitened]
+        self._sigma = [w.sigma for w in whitened]
+        self._say(whitened, s, scale, findings)
+        self._set_forms(means, whitened)
+        loss = 0.0
+        for g, white in enumerate(whitened):
+            scatter = s.scatter.sum(axis=0) if shared else s.scatter[g]
+            weight = float(s.weight.sum() if shared else s.weight[s.group == g].sum())
+            explained = float(np.sum(white.root * (scatter @ white.root)))
+            loss += 0.5 * (explained + weight * (white.log_det + LOG_2PI * self._directions))
+        return max(w.residual for w in whitened), loss / facts.weight.sum()
+
+    def _common(
+        self, s: GroupScatter, estimates: list[FloatArray], findings: Findings
+    ) -> tuple[FloatArray, FloatArray]:
+        """Each column's total spread, and a basis of the directions in which the rows vary at all.
+
+        What no class varies in says nothing of any: constant columns, and columns that are sums of others. It is
+        left out for all classes alike, so that their densities stay comparable; unless shrinkage gave it spread.
+        """
+        p = s.mean.shape[1]
+        share = s.weight / max(s.weight.sum(), 1e-300)
+        offset = s.mean - share @ s.mean
+        total = s.scatter.sum(axis=0) / max(s.weight.sum(), 1e-300) + (offset.T * share) @ offset
+        spread = np.sqrt(np.maximum(np.diag(total), 0.0))
+        still = ~(spread > 1e-15 * np.max(np.abs(s.mean), axis=0, initial=0.0))
+        self._flat = still & np.all([np.diag(sigma) <= spread**2 for sigma in estimates], axis=0)
+        scale, live = np.where(still, 1.0, spread), np.flatnonzero(~self._flat)
+        if self._flat.any():
+            findings.append(f"{self._columns(self._flat)} constant: says nothing")
+        basis = np.zeros((p, len(live)))
+        basis[live] = np.eye(len(live))
+        if len(estimates) == 1:
+            return scale, basis
+        values, vectors = np.linalg.eigh((total / np.outer(scale, scale))[np.ix_(live, live)])
+        null = values < 1e-3 * self.tol**2
+        for sigma in estimates if null.any() else []:
+            unit = (sigma / np.outer(scale, scale))[np.ix_(live, live)]
+            null &= np.einsum("ij,ij->j", vectors, unit @ vectors) < self.tol**2
+        if null.any():
+            basis = np.zeros((p, int((~null).sum())))
+            basis[live] = vectors[:, ~null]
+            part = np.zeros(p, dtype=bool)
+            part[live] = (np.abs(vectors[:, null]) > 1e-2).any(axis=1)
+            findings.append(
+                f"singular covariance of all classes in {self._columns(part)} (rank {basis.shape[1]} of "
+                f"{len(live)}): directions in which nothing varies are left out"
+            )
+        return scale, basis
+
+    def _say(self, whitened: list[Whitened], s: GroupScatter, scale: FloatArray, findings: Findings) -> None:
+        """What a reader should know of the covariances; by warning where it changes what the fit means."""
+        singular = []
+        for g, w in enumerate(whitened):
+            if w.thin.any() and s.weight[s.group == g].sum() > 0:
+                names = ", ".join(repr(c) for c in self.classes_[s.group == g].tolist()[:3])
+                whose = f"class {names}" if len(whitened) > 1 else "the classes"
+                singular.append(f"{whose} (rank {w.rank} of {len(w.thin)}) in {self._columns(w.thin)}")
+        if singular:
+            more = f"; and {len(singular) - 2} more" if len(singular) > 2 else ""
+            way_out = "; shrinkage would bound them" if self.shrinkage is None else ""
+            done = "left out" if len(whitened) == 1 else "raised to it"
+            # directions that all classes share and no class differs in are columns that repeat others: no harm
+            apart = (s.mean[s.weight > 0] / scale) @ whitened[0].out
+            harmless = len(whitened) == 1 and not (np.ptp(apart, axis=0) > self.tol).any()
+            (findings.append if harmless else findings.grave)(
+                f"singular covariance of {'; of '.join(singular[:2])}{more}: eigenvalues below tol² were "
+                f"{done}{way_out}"
+            )
+        still = self._still(s, scale)
+        if still and not singular:
+            findings.grave(
+                f"rows of {still} do not vary at all: shrinkage or reg_param alone made the covariance"
+            )
+        few = self.classes_[(s.weight > 0) & (s.weight < s.mean.shape[1] + 1)].tolist()
+        if len(whitened) > 1 and few:
+            names = ", ".join(repr(c) for c in few[:5])
+            findings.append(f"no more rows than columns in class{'es' if len(few) > 1 else ''} {names}")
+        if self.shrinkage is not None:
+            findings.append(f"shrinkage: {self.shrinkage}")
+
+    def _still(self, s: GroupScatter, scale: FloatArray) -> str:
+        """The classes whose raw scatter, before shrinkage, is nothing beside the spread of the table; "" if none."""
+        total = max(float(s.weight.sum()), 1e-300)
+        size = np.array([np.max(np.diag(S) / scale**2, initial=0.0) for S in s.scatter]) / total
+        flat = [g for g in range(len(size)) if size[g] <= 1e-28 and s.weight[s.group == g].sum() > 0]
+        names = [repr(c) for c in self.classes_[np.isin(s.group, flat) & (s.weight > 0)].tolist()]
+        if not names:
+            return ""
+        return "all classes" if len(names) == np.count_nonzero(s.weight) else f"class {', '.join(names[:5])}"
+
+    def _set_forms(self, means: FloatArray, whitened: list[Whitened]) -> None:
+        """Publish what hangs on the estimates."""
+        publish(self, "means_", means, self._single)
+        report(self, xbar_=self._middle(means, np.asarray(self.class_prior_)))
+
+    def _middle(self, means: FloatArray, prior: FloatArray) -> FloatArray:
+        """Σ π_k μ_k over the classes that have rows."""
+        return prior @ np.where((np.asarray(self.class_count_) > 0)[:, None], means, 0.0)
+
+    @property
+    def _is_linear(self) -> bool:
+        """Whether all classes share Σ."""
+        return len(self._whiten) == 1 or len(set(self._group.tolist())) == 1
+
+    def _now(self) -> Any:
+        now = super()._now()
+        now.__dict__["means_"] = state(self, "means_", (len(self.classes_), self.n_features_in_))
+        if self._is_linear:
+            now._set_linear()
+        return now
+
+    def _set_linear(self) -> None:
+        """(x − c)·β_k + γ_k from the public means, c amid the classes: far from the origin x·β would lose digits."""
+        self._centre = self._middle(self.means_, state(self, "priors_", (len(self.classes_),)))
+        inner = (self.means_ - self._centre) @ self._whiten[0]
+        self._beta = inner @ self._whiten[0].T
+        self._gamma = -0.5 * np.sum(inner**2, axis=1)
+
+    # ---- densities ----
+
+    def _log_density(self, cells: Any) -> FloatArray:
+        """Less what all classes share: −½ p log 2π, and where Σ is one its quadratic form and determinant."""
+        gone = _incomplete(cells)
+        if gone is None:
+            return self._complete(cells)
+        out = np.empty((len(cells), len(self.means_)))
+        out[~gone] = self._complete(cells[~gone])
+        out[gone] = self._marginal(cells[gone])
+        return out
+
+    def _complete(self, cells: Any) -> FloatArray:
+        if self._is_linear:
+            out = np.dot(np.subtract(cells, self._centre, dtype=np.float64), self._beta.T)
+            out += self._gamma
+            return out
+        out = np.empty((len(cells), len(self.means_)))
+        for k, g in enumerate(self._group.tolist()):
+            u = np.dot(np.subtract(cells, self.means_[k], dtype=np.float64), self._whiten[g])
+            out[:, k] = -0.5 * (np.einsum("ij,ij->i", u, u) + self._log_det[g])
+        return out
+
+    def _log_base(self, cells: Any) -> FloatArray:
+        seen = np.count_nonzero(~np.isnan(cells[:, ~self._flat]), axis=1)
+        base = -0.5 * LOG_2PI * np.minimum(seen, self._directions)
+        if self._is_linear:
+            u = np.dot(np.subtract(cells, self._centre, dtype=np.float64), self._whiten[0])
+            shared = -0.5 * (np.einsum("ij,ij->i", u, u) + self._log_det[0])
+            base += np.where(np.isnan(shared), 0.0, shared)
+        return base
+
+    def _marginal(self, cells: np.ndarray) -> FloatArray:
+        """Rows with missing cells: the density of the cells that are there."""
+        out = np.empty((len(cells), len(self.means_)))
+        for rows, gone in _patterns(cells):
+            there = ~gone & ~self._flat
+            for g in set(self._group.tolist()):
+                sigma = self._sigma[g][np.ix_(there, there)]
+                scale = np.sqrt(np.maximum(np.diag(sigma), 1e-300))
+                values, vectors = np.linalg.eigh(sigma / np.outer(scale, scale))
+                values = np.maximum(values, 1e-14)
+                T = vectors / np.sqrt(values) / scale[:, None]
+                log_det = float(np.sum(np.log(values)) + 2 * np.sum(np.log(scale)))
+                for k in np.flatnonzero(self._group == g).tolist():
+                    u = (cells[np.ix_(rows, there)] - self.means_[k, there]) @ T
+                    out[rows, k] = -0.5 * (np.sum(u * u, axis=1) + log_det)
+        return out
+
+    def _draw(self, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
+        values, vectors = np.linalg.eigh(self._sigma[self._group[k]])
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        root[self._flat] = 0.0
+        return self.means_[k] + rng.standard_normal((n, len(values))) @ root.T
+
+
+def shrunk(sigma: FloatArray, shrinkage: Any, weight: float, fourth: float | None) -> FloatArray:
+    """(1 − s) Σ + s (tr Σ / p) I; "auto": Ledoit–Wolf's s, in columns of unit spread as scikit-learn takes it."""
+    if shrinkage is None:
+        return sigma
+    p = len(sigma)
+    if shrinkage != "auto":
+        return (1 - shrinkage) * sigma + np.eye(p) * (shrinkage * np.trace(sigma) / p)
+    assert fourth is not None
+    scale = np.sqrt(np.diag(sigma))
+    scale = np.where(scale > 0, scale, 1.0)
+    unit = sigma / np.outer(scale, scale)
+    mu, squares = np.trace(unit) / p, float(np.sum(unit**2))
+    beta = (fourth / weight - squares) / (p * weight)
+    delta = squares / p - mu**2
+    s = 0.0 if delta <= 0 else min(max(beta, 0.0), delta) / delta
+    return ((1 - s) * unit + np.eye(p) * (s * mu)) * np.outer(scale, scale)
+
+
+def _some(members: Members, rows: np.ndarray) -> Members:
+    """The memberships of some rows."""
+    weight = None if members.weight is None else members.weight[rows]
+    if members.soft is not None:
+        return Members(members.k, weight=weight, soft=members.soft[rows])
+    assert members.codes is not None
+    return Members(members.k, codes=members.codes[rows], weight=weight)
+
+
+def _plain_scatter(block: Block, k: int) -> GroupScatter | None:
+    """The scatter of a block from products of its cells as they are, where they lie near the origin: no copy."""
+    p = block.X.shape[1]
+    count, sums, products = np.zeros(k), np.zeros((k, p)), np.zeros((p, p))
+    with np.errstate(all="ignore"):
+        for i, part in enumerate(block.tiles(p)):
+            cells, codes = block.X[part], block.y[part]
+            if codes.min(initial=0) < 0:
+                return None
+            members = block.members(k, part)
+            count += members.count
+            sums += members.sum(cells)
+            products += np.dot(cells.T, cells)
+            if i == 0 and GroupScatter.of_plain_sums(count, sums, products) is None:
+                return None
+    return GroupScatter.of_plain_sums(count, sums, products)
+
+
+def _incomplete(cells: np.ndarray) -> np.ndarray | None:
+    """Which rows have a missing cell; None when none has."""
+    with np.errstate(all="ignore"):
+        if cells.dtype.kind != "f" or np.isfinite(np.sum(cells)):
+            return None
+    if np.isinf(cells).any():
+        raise InfiniteCell("X holds an infinite cell")
+    gone = np.isnan(cells).any(axis=1)
+    return gone if gone.any() else None
+
+
+def _patterns(cells: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """(rows, which columns are missing) for every pattern of missing cells."""
+    gone = np.isnan(cells)
+    distinct, which = np.unique(gone, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    for i, pattern in enumerate(distinct):
+        yield np.flatnonzero(which == i), pattern
+
+
+def _column_moments(block: Block, k: int, _memo: Any) -> tuple[GroupMoments, None]:
+    total = GroupMoments.zero(k, block.X.shape[1])
+    for part in block.tiles(block.X.shape[1]):
+        total = total + GroupMoments.centred(block.X[part], block.members(k, part))
+    return total, None
+
+
+def _fourth(block: Block, params: Any, _memo: Any) -> tuple[FloatArray, None]:
+    mean, spread = params
+    total = np.zeros(len(mean))
+    for part in block.tiles(block.X.shape[1]):
+        codes = block.y[part]
+        z = (block.X[part] - mean[codes]) / spread[codes]
+        norm = np.einsum("ij,ij->i", z, z) ** 2
+        norm = norm if block.weight is None else norm * block.weight[part]
+        seen = (codes >= 0) & ~np.isnan(norm)
+        total += np.bincount(codes[seen], norm[seen], minlength=len(mean))
+    return total, None

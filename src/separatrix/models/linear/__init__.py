@@ -1,0 +1,1 @@
+"""Likelihoods of a linear score: logistic regression, generalised linear models, least squares."""

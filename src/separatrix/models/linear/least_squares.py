@@ -1,0 +1,244 @@
+"""Least squares as a classifier:  min Σ_i s_i (w·x_i + b − t_i)²,  t = ±1  ([6867] 3.2.1; rows D1 and D9).
+
+Kept as the honest bad example it is: it punishes points for being too far on the right side, so it can
+fail to separate data that a line separates. One Newton step from anywhere is the answer ([PC]).
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from separatrix.core.linear import single_rounding
+from separatrix.core.losses import Squared
+from separatrix.core.numerics import FloatArray
+from separatrix.core.statistics import Gram, Moments, QRFactor, trustworthy
+from separatrix.data.door import (
+    column_name,
+    drop_absent_classes,
+    is_positive,
+    read_labels,
+    read_table,
+    read_weights,
+    refuse_nonfinite,
+    refuse_one_class,
+    rows_of,
+)
+from separatrix.data.engine import sweep
+from separatrix.data.rows import Block, Rows
+from separatrix.models.base import LinearClassifier
+from separatrix.models.linear.verdicts import single_findings
+from separatrix.problems.objective import Objective
+from separatrix.solve.linear import LinearFit, Problem, minimise
+from separatrix.solve.registry import SOLVERS
+from separatrix.verdict.gaps import ROUNDING
+from separatrix.verdict.verdict import Verdict
+
+GRAM_IS_ENOUGH = 1e4  # condition up to which a Gram matrix keeps nine digits of the weights
+
+
+class LeastSquaresClassifier(LinearClassifier):
+    """min (1/W) Σ_i s_i ½ (w·x_i + b − t_i)² + ½ λ ‖w‖²,  t_i = ±target or one-hot ([6867] 3.2.1).
+
+    Parameters
+    ----------
+    target : t > 0: two classes are coded −t and +t; the surface does not depend on it
+    coding : "sign" (two classes), "one-hot" (a column of 0 and t for each class), or "auto"
+    alpha : λ·W, the ridge on the weights, 0 for none; the intercept is never penalised
+    fit_intercept : whether b is fitted
+    solver : "direct" (the normal equations, or a QR factor where those would lose digits) or "newton"
+        (one step from zero, to see that one is enough)
+    record_path : with "newton", keep start and end in ``path_``
+
+    Attributes
+    ----------
+    coef_ : (1, p) or (K, p)
+    intercept_ : (1,) or (K,)
+    classes_, verdict_, rule_, n_iter_ : as in :class:`~separatrix.LogisticRegression`
+
+    Notes
+    -----
+    One sweep, O(np²); exact to rounding. Rank-deficient columns get the shortest weights and are named.
+
+    Examples
+    --------
+    >>> X = np.array([[-1.0], [1.0], [2.0], [30.0]])
+    >>> y = ["no", "no", "yes", "yes"]
+    >>> LeastSquaresClassifier().fit(X, y).predict(X).tolist()  # 2 is sacrificed to the point at 30
+    ['no', 'no', 'no', 'yes']
+    >>> from separatrix import LogisticRegression
+    >>> LogisticRegression(C=10).fit(X, y).predict(X).tolist()
+    ['no', 'no', 'yes', 'yes']
+    """
+
+    def __init__(
+        self,
+        *,
+        target: float = 1.0,
+        coding: str = "auto",
+        alpha: float = 0.0,
+        fit_intercept: bool = True,
+        solver: str = "direct",
+        record_path: bool = False,
+    ):
+        self.target = target
+        self.coding = coding
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.record_path = record_path
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LeastSquaresClassifier:
+        """Fit to rows X (n, p) and labels y (n,)."""
+        began = time.perf_counter()
+        self._check_parameters()
+        rows, moments = self._read(X, y, sample_weight, reset=True)
+        statistic = self._statistic(rows)
+        solution = statistic.solve(float(self.alpha) * statistic.weight / rows.total_weight)
+        coef: FloatArray = solution.coef.T
+        intercept: FloatArray
+        intercept = (
+            statistic.target_mean - coef @ statistic.mean if self.fit_intercept else np.zeros(len(coef))
+        )
+        value, gap = _value_and_gap(statistic, coef, float(self.alpha) / rows.total_weight)
+        sweeps = 2.0 if isinstance(statistic, QRFactor) else 1.0
+        self.n_iter_ = 1
+        self.__dict__.pop("path_", None)
+        if self.solver == "newton":
+            coef, intercept, fits = self._newton(rows, moments)
+            value, gap = sum(f.outcome.value for f in fits), sum(f.outcome.gap for f in fits)
+            sweeps = sum(f.sweeps for f in fits)
+            self.n_iter_ = max(f.outcome.iterations for f in fits)
+        self._keep_numbers(coef, intercept, rows, moments, bool(self.fit_intercept))
+        shown = single_rounding(self.coef_, self.intercept_, np.sqrt(moments.variance))
+        self.verdict_ = Verdict(
+            type(self).__name__, "closed form", value, max(gap, ROUNDING * value) + shown**2,
+            max(1e-12 * value, 1e-26) + 2 * shown**2,
+            len(solution.aliased) == 0, sweeps + 1, time.perf_counter() - began,
+            f"solved in {'one Newton step' if self.solver == 'newton' else 'closed form'}",
+            (*self._findings(solution.aliased), *single_findings(shown)),
+        )  # fmt: skip
+        return self
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """w·x + b: (n,) for ± coding; (n, K) for one-hot, or its difference (n,) for two classes."""
+        scores = super().decision_function(X)
+        if len(self.classes_) == 2 and getattr(scores, "ndim", 1) == 2:
+            return scores[:, 1] - scores[:, 0]
+        return scores
+
+    def _heads(self) -> tuple[int, ...]:
+        k = len(self.classes_)
+        return (1, 2) if k == 2 else (k,)  # two classes: one row for ± coding, two for one-hot
+
+    def _check_parameters(self) -> None:
+        if not is_positive(self.target, finite=True):
+            raise ValueError(f"target must be a positive number, got {self.target!r}")
+        if self.coding not in ("auto", "sign", "one-hot"):
+            raise ValueError(f'coding {self.coding!r} is unknown: use "auto", "sign" or "one-hot"')
+        if not (self.alpha == 0 or is_positive(self.alpha, finite=True)):
+            raise ValueError(f"alpha must be zero or positive, got {self.alpha!r}")
+        if self.solver not in ("direct", "newton"):
+            raise ValueError(f'solver {self.solver!r} is unknown: use "direct" or "newton"')
+        if self.record_path and self.solver != "newton":
+            raise ValueError('record_path needs solver="newton": the direct solution has no path')
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, Moments]:
+        """Rows whose targets are (n, 1) or (n, K) numbers, and their moments."""
+        X = read_table(self, X, reset=reset)
+        rows = rows_of(self, X)
+        classes, codes = read_labels(y, rows.n)
+        weight = read_weights(sample_weight, rows.n)
+        if reset:
+            classes, codes, _ = drop_absent_classes(classes, codes, weight)
+            refuse_one_class(classes)
+            if self.coding == "sign" and len(classes) > 2:
+                raise ValueError(f'coding="sign" is for two classes, found {len(classes)}: use "one-hot"')
+            self.classes_ = classes
+        else:
+            codes = self._codes_of(y, rows.n)
+        t = float(self.target)
+        if self.coding == "one-hot" or len(self.classes_) > 2:
+            target = t * np.eye(len(self.classes_))[codes]
+        else:
+            target = np.where(codes == 1, t, -t)[:, None]
+        rows = rows.with_targets(target, weight)
+        moments = rows.moments()
+        refuse_nonfinite(self, rows, moments)
+        return rows, moments
+
+    def _statistic(self, rows: Rows) -> Gram | QRFactor:
+        """The Gram matrix where it keeps the digits, else a QR factor."""
+        gram: Gram = sweep(_second_order, rows, (Gram, bool(self.fit_intercept)))[0]
+        if trustworthy(gram, GRAM_IS_ENOUGH):
+            return gram
+        factor: QRFactor = sweep(_second_order, rows, (QRFactor, bool(self.fit_intercept)))[0]
+        return factor
+
+    def _newton(self, rows: Rows, moments: Moments) -> tuple[FloatArray, FloatArray, list[LinearFit]]:
+        """One Newton step from zero for each column of targets, through the ordinary solver."""
+        fits = [
+            minimise(problem, SOLVERS["newton"], tol=1e-16, max_iter=20, record=self.record_path)
+            for problem in self._problems(rows, moments)
+        ]
+        if self.record_path:
+            self.path_ = fits[0].path if len(fits) == 1 else [f.path for f in fits]
+        return np.array([f.coef for f in fits]), np.array([float(f.intercept) for f in fits]), fits
+
+    def _problems(self, rows: Rows, moments: Moments) -> list[Problem]:
+        """One least-squares problem a target column."""
+        ridge = float(self.alpha) / rows.total_weight
+        return [
+            Problem(
+                rows.with_targets(column, rows.weight), moments, Squared(), ridge, bool(self.fit_intercept)
+            )
+            for column in np.ascontiguousarray(rows.y.T)
+        ]
+
+    def _findings(self, aliased: np.ndarray) -> list[str]:
+        findings = ["the objective is a parabola: one Newton step from anywhere is its minimum"]
+        if len(aliased):
+            listed = ", ".join(column_name(self, int(j)) for j in aliased[:8])
+            more = f" and {len(aliased) - 8} more" if len(aliased) > 8 else ""
+            findings.append(
+                f"aliased: {listed}{more} constant or combinations of other columns; the shortest weights are shown"
+            )
+        return findings
+
+    def _objectives_of(
+        self, X: Any, y: Any, sample_weight: Any = None
+    ) -> list[tuple[Objective, FloatArray, FloatArray]]:
+        """(objective, weights, intercept) of each target column on given data, for :func:`separatrix.verify`."""
+        problems = self._problems(*self._read(X, y, sample_weight, reset=False))
+        return [(p.objective(), w, b) for p, w, b in zip(problems, *self._shown(), strict=True)]
+
+
+def _second_order(block: Block, kind: tuple[Any, bool], _memo: Any) -> tuple[Any, None]:
+    """Gram or QRFactor of a block with its targets.
+
+    Without an intercept every row is joined by its mirror image, so that the mean is zero and nothing is centred
+    away; the statistic then counts everything twice.
+    """
+    statistic, centred = kind
+    cells, y = block.dense(slice(0, block.n)), block.y
+    total = statistic.of(cells, y, block.weight)
+    if not centred:
+        total = total + statistic.of(-np.asarray(cells, dtype=np.float64), -y, block.weight)
+    return total, None
+
+
+def _value_and_gap(statistic: Gram | QRFactor, coef: FloatArray, ridge: float) -> tuple[float, float]:
+    """F at the given weights and ½gᵀH⁻¹g, exact for a parabola, from the triangular factor of the rows."""
+    p = statistic.columns
+    R = statistic.joint_factor() / np.sqrt(statistic.weight)
+    B = coef.T
+    error = R[:, p:] - R[:, :p] @ B
+    value = 0.5 * float(np.sum(error**2)) + 0.5 * ridge * float(np.sum(B**2))
+    design = np.vstack([R[:p, :p], np.sqrt(ridge) * np.eye(p)])
+    gradient = -R[:p, :p].T @ error[:p] + ridge * B
+    size = np.linalg.norm(design, axis=0)
+    size[size == 0] = 1.0
+    pull = np.linalg.lstsq((design / size).T, (gradient.T / size).T, rcond=1e-13)[0]
+    return value, 0.5 * float(np.sum(pull**2))

@@ -1,0 +1,1 @@
+"""Prediction rules fitted directly: perceptrons and support vector machines."""

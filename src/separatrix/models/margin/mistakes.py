@@ -1,0 +1,257 @@
+"""What the perceptron and its dual form share: parameters, orders, the machines' courses, the verdict on them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from separatrix.core.caller import warn
+from separatrix.core.numerics import FloatArray
+from separatrix.data.door import (
+    is_count,
+    is_dask,
+    is_positive,
+    read_weights,
+)
+from separatrix.data.engine import each_in_threads
+from separatrix.data.interrupts import until_interrupted
+from separatrix.data.orders import Orders, Visits
+from separatrix.models.base import Classifier
+from separatrix.models.parameters import check_class_weight, check_limits, class_factors, seed_of, threads
+from separatrix.solve.perceptron import Course, MistakeBound, train
+from separatrix.solve.separator import Contradiction
+from separatrix.solve.sequential import keyed_generator
+from separatrix.verdict.verdict import ConvergenceWarning, Verdict
+
+NAMED = 4  # machines a verdict speaks of one by one
+WORST = ("interrupted", "not converged", "no claim", "infeasible", "optimal")
+
+
+class FromMistakes(Classifier):
+    """What both forms share: parameters, orders, the machines' courses and the verdict on them."""
+
+    fit_intercept: bool
+    max_iter: int
+    tol: float | None
+    shuffle: bool
+    verbose: int
+    eta0: float
+    n_jobs: int | None
+    random_state: Any
+    n_iter_no_change: int
+    class_weight: Mapping[Any, float] | str | None
+    average: bool
+    pocket: bool
+    _EDITED = "coef_ and intercept_"  # what predicts
+
+    def _check_shared(self) -> None:
+        check_limits(1.0 if self.tol is None else self.tol, self.max_iter, self.n_jobs)
+        if not is_positive(self.eta0, finite=True):
+            raise ValueError(f"eta0 must be a positive number, got {self.eta0!r}")
+        if not (is_count(self.n_iter_no_change) and self.n_iter_no_change >= 1):
+            raise ValueError(
+                f"n_iter_no_change must be a whole number of at least 1, got {self.n_iter_no_change!r}"
+            )
+        if self.average and self.pocket:
+            raise ValueError("average=True and pocket=True are two answers to one question: choose one")
+        check_class_weight(self.class_weight)
+
+    def _refuse_dask(self, X: Any) -> None:
+        if is_dask(X):
+            raise ValueError(
+                f"{type(self).__name__} visits rows in order and needs them in memory: call X.compute() first, give "
+                "its partitions to partial_fit one by one, or use LogisticRegression, whose sweeps read Dask"
+            )
+
+    def _read_targets(self, y: Any, sample_weight: Any, n: int) -> tuple[np.ndarray, FloatArray]:
+        """Class codes (n,) and the factors of their steps, weight times class weight (empty: all one)."""
+        weight = read_weights(sample_weight, n)
+        codes, totals = self._read_classes(y, weight, n)
+        return codes, self._scale(codes, totals, weight)
+
+    def _scale(self, codes: np.ndarray, totals: FloatArray, weight: FloatArray | None) -> FloatArray:
+        if self.class_weight is None:
+            return np.empty(0) if weight is None else weight
+        factor = class_factors(self.class_weight, self.classes_, totals)
+        if not (factor < np.inf).all():
+            raise ValueError("class_weight must be finite for every class")
+        return factor[codes] if weight is None else factor[codes] * weight
+
+    def _signs(self, codes: np.ndarray) -> list[np.ndarray]:
+        """±1 (n,) of each machine: one for two classes, else each class against the others."""
+        positive = range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
+        return [(codes == k).view(np.int8) * np.int8(2) - np.int8(1) for k in positive]
+
+    def _present(self, n: int, scale: FloatArray) -> np.ndarray:
+        rows = np.arange(n) if len(scale) == 0 else np.flatnonzero(scale > 0)
+        return rows.astype(np.int32 if n < 2**31 else np.int64)
+
+    def _visits(self, rows: np.ndarray, X: Any) -> Callable[[int], Visits]:
+        """epoch → order: as given, or drawn anew from (seed, epoch)."""
+        if not self.shuffle:
+            cyclic = Visits.cyclic(rows)
+            return lambda epoch: cyclic
+        seed = seed_of(self.random_state)
+        return Orders(rows, X, lambda epoch: int(keyed_generator(seed, "perceptron", epoch).integers(2**63)))
+
+    def _trained(
+        self, machines: list[Any], rows: np.ndarray, X: Any, ask: Any, cancelled: Any
+    ) -> list[Course]:
+        """The courses of all machines, side by side on the engine's threads."""
+        nothing = Course(np.zeros(0, dtype=np.int64), "interrupted", "interrupted")
+        courses = [nothing] * len(machines)
+        halt: list[bool] = []
+        running: set[int] = set()
+
+        def work(k: int) -> None:
+            running.add(k)
+            try:
+                courses[k] = train(
+                    machines[k],
+                    visits,
+                    max_iter=int(self.max_iter),
+                    tol=None if self.tol is None else float(self.tol),
+                    patience=int(self.n_iter_no_change),
+                    ask=ask,
+                    cancelled=lambda counts: cancelled(machines[k], counts),
+                    cyclic=not self.shuffle,
+                    verbose=self.verbose,
+                    halt=halt,
+                )
+            finally:
+                running.discard(k)
+
+        with threads(self.n_jobs):
+            visits = self._visits(rows, X)
+            with until_interrupted() as watch:
+                each_in_threads(work, range(len(machines)))
+            if watch.interrupted:  # the main thread was waiting: the others end with their epoch
+                halt.append(True)
+                while running:
+                    time.sleep(0.01)
+        return courses
+
+    def _keep_counts(self, machines: list[Any], courses: list[Course], visits: int) -> None:
+        paths = [course.mistakes for course in courses]
+        single = len(machines) == 1
+        self.mistakes_path_: Any = paths[0] if single else paths
+        self.n_mistakes_: Any = int(paths[0].sum()) if single else np.array([p.sum() for p in paths])
+        self.n_iter_ = max(map(len, paths))
+        self.t_ = 1.0 + float(self.n_iter_ * visits)
+        dual = np.array([m.dual for m in machines], dtype=np.float64 if self.average else np.int64)
+        self._keep_dual(dual[0] if single else dual)
+
+    def _keep_dual(self, dual: np.ndarray) -> None:
+        dual.flags.writeable = False
+        self._dual_coef = dual
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Updates on each training row, (n,) or (K, n), as the fit counted them."""
+        state = self.__dict__
+        found = state.get("_dual_coef", state.get("dual_coef_"))  # the second: of an older file
+        if found is None:
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet: it has no dual_coef_")
+        return np.asarray(found)
+
+    @dual_coef_.setter
+    def dual_coef_(self, value: Any) -> None:
+        raise AttributeError(
+            f"dual_coef_ counts the updates that were made on the training rows: edit {self._EDITED}, which "
+            "predict, or fit with sample_weight or class_weight"
+        )
+
+    def _judged(
+        self,
+        courses: list[Course],
+        bounds: list[MistakeBound | None],
+        margins: list[FloatArray],
+        scale: FloatArray,
+        began: float,
+    ) -> Verdict:
+        """The verdict of all machines: ``margins`` (m,) are y f of the present rows under the weights kept."""
+        value = 0.0
+        told: list[tuple[int, str, str, list[str]]] = []
+        names = [repr(c) for c in self.classes_.tolist()]
+        for k, (course, bound, margin) in enumerate(zip(courses, bounds, margins, strict=True)):
+            value += float(np.average(np.maximum(-margin, 0.0), weights=scale if len(scale) else None))
+            wrong = int(np.count_nonzero(~(margin > 0)))
+            status, words = self._one(course, bound, wrong, len(margin))
+            if len(courses) > 1:
+                words = [f"{names[k]} against the rest: {'; '.join(words)}"]
+            told.append((WORST.index(status), status, course.stopped_by, words))
+        told.sort(key=lambda one: one[0])  # the worst first, in the order of classes among equals
+        findings = [sentence for one in told[:NAMED] for sentence in one[3]]
+        if len(told) > NAMED:
+            apart = sum(course.ended == "separated" for course in courses)
+            findings.append(
+                f"{apart} of {len(told)} classes are separated from the rest; the worst {NAMED} are shown"
+            )
+        worst: Any = told[0][1]
+        proof = next((course.proof for course in courses if course.proof is not None), None)
+        return Verdict(
+            type(self).__name__, worst, value, value, 0.0, False if worst == "optimal" else None, self.n_iter_,
+            time.perf_counter() - began, told[0][2], tuple(findings), separation=proof,
+        )  # fmt: skip
+
+    def _one(self, course: Course, bound: MistakeBound | None, wrong: int, n: int) -> tuple[str, list[str]]:
+        """(status, sentences) of one machine whose kept weights leave ``wrong`` of n rows on the wrong side."""
+        mistakes = int(course.mistakes.sum())
+        side = f"{wrong} of {n} rows {'is' if wrong == 1 else 'are'} on the wrong side"
+        if course.ended == "separated":
+            count = f"{mistakes} mistakes" if bound is None else bound.sentence(mistakes)
+            if wrong == 0:
+                return "optimal", [f"separates all {n} rows: {count}"]
+            return "no claim", [
+                f"the last weights separate all {n} rows: {count}",
+                f"under those kept {side}",
+            ]
+        if course.ended == "interrupted":
+            return "interrupted", [side]
+        if course.separable is False:
+            reason = (
+                course.proof.sentence()
+                if course.proof is not None
+                else "the weights repeat: in this order the mistakes would never end"
+            )
+            return "infeasible", [reason, f"{side}; the perceptron would go on for ever"]
+        if course.separable:
+            words = [f"the classes can be separated, but {side}: increase max_iter"]
+            return "not converged", words if bound is None else [*words, bound.sentence(mistakes)]
+        unknown = "whether anything separates the classes is not known: increase max_iter, or use LogisticRegression"
+        return "not converged", [f"{side}; {unknown}"]
+
+    def _warn(self) -> None:
+        verdict = self.verdict_
+        if verdict.status == "not converged":
+            warn(
+                f"no separator was reached: {verdict.findings[0]} (stopped: {verdict.stopped_by})",
+                ConvergenceWarning,
+            )
+
+    verdict_: Verdict
+
+
+def online(model: Any) -> bool:
+    """Whether ``partial_fit`` has a meaning; an AttributeError says why not."""
+    if model.pocket:
+        raise AttributeError(
+            "pocket=True compares weights on all rows, and partial_fit sees some: use average=True"
+        )
+    if getattr(model, "kernel", None) == "precomputed":
+        raise AttributeError(
+            'kernel="precomputed" has no values between the rows of two calls: give partial_fit rows and a kernel'
+        )
+    return True
+
+
+def spread(answer: Contradiction | bool | None, rows: np.ndarray, n: int) -> Contradiction | bool | None:
+    """A proof about some rows as one about all n."""
+    if not isinstance(answer, Contradiction):
+        return answer
+    weights = np.zeros(n)
+    weights[rows] = answer.weights
+    return Contradiction(weights, answer.residual, answer.fit_intercept)

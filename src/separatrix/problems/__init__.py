@@ -1,0 +1,1 @@
+"""What is minimised, block by block."""

@@ -1,0 +1,320 @@
+"""What a sweep of a linear model's objective does in one block: value, gradient, Hessian, and what proofs measure.
+
+    Σ s ℓ(η),   Σ s ℓ'(η) z,   Σ s ℓ''(η) z zᵀ,   max ‖z‖,   max |change of η|
+
+Tiles stay in cache between the product that gives scores and the one that takes slopes back. Dense tiles go
+through BLAS, sparse blocks through the compiled products of loops/sparse.py. See problems/objective.py for the sum of
+blocks and the coordinates. Cost O(np) a class, O(np²) with the Hessian.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from separatrix.core.losses import Loss
+from separatrix.core.numerics import FloatArray
+from separatrix.data.rows import Block
+from separatrix.problems.coordinates import Coordinates
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a block needs to know of θ: u (p,) or (p, K−1) multiplies centred raw columns, b is the score there.
+
+    Scores of K classes are turned by ``class_basis`` after the product: n is the short side where it matters.
+    """
+
+    loss: Loss
+    t: FloatArray
+    u: FloatArray
+    b: FloatArray
+    coordinates: Coordinates
+    class_basis: FloatArray | None
+    fit_intercept: bool
+    order: int
+    stride: int
+    want_radius: bool
+    explicit: bool  # x − centre is formed before the product
+    inner: bool  # tiles are brought to inner coordinates: gradient sums are then in t
+    moved: tuple[FloatArray, FloatArray] | None = None  # factor and offset of a change of scores to measure
+
+    def spread(self, scores: FloatArray) -> FloatArray:
+        """Scores of all K classes from those of the K−1 coordinates."""
+        return scores if self.class_basis is None else scores @ self.class_basis.T
+
+    def gather(self, slope: FloatArray) -> FloatArray:
+        """Slopes in the K−1 coordinates from those of all K classes."""
+        return slope if self.class_basis is None else slope @ self.class_basis
+
+    @property
+    def factor(self) -> FloatArray:
+        """What multiplies the cells that :meth:`cells` returns."""
+        return self.t if self.inner else self.u
+
+    @cached_property
+    def offset(self) -> FloatArray:
+        """The score where those cells are zero."""
+        return self.b if self.inner or self.explicit else self.b - self.coordinates.centre @ self.u
+
+    def cells(self, raw: np.ndarray) -> FloatArray:
+        """A tile as the products want it: inner coordinates, centred columns, or raw ones; float64."""
+        if self.inner:
+            z = np.empty((len(raw), self.coordinates.size))
+            self.coordinates.tile(raw, out=z)
+            return z
+        if self.explicit:
+            return np.subtract(raw, self.coordinates.centre, dtype=np.float64)
+        return raw if raw.dtype == np.float64 else raw.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Partial:
+    """Sums over some rows: losses, slopes times cells, slopes (``lift``), and the Hessian where asked."""
+
+    weight: float
+    value: float
+    gradient: FloatArray
+    lift: FloatArray
+    hessian: FloatArray | None = None
+    radius: float = np.inf
+    drift: float = np.inf
+
+    def __add__(self, other: Partial) -> Partial:
+        copy = replace(self, gradient=self.gradient.copy())
+        if self.hessian is not None:
+            copy = replace(copy, hessian=self.hessian.copy())
+        copy += other
+        return copy
+
+    def __iadd__(self, other: Partial) -> Partial:
+        np.add(self.gradient, other.gradient, out=self.gradient)
+        if self.hessian is not None and other.hessian is not None:
+            np.add(self.hessian, other.hessian, out=self.hessian)
+        return replace(
+            self,
+            weight=self.weight + other.weight,
+            value=self.value + other.value,
+            lift=self.lift + other.lift,
+            radius=max(self.radius, other.radius),
+            drift=max(self.drift, other.drift),
+        )
+
+
+@np.errstate(
+    over="ignore", invalid="ignore"
+)  # a trial step may leave the range of numbers: F is inf or NaN there
+def evaluate_block(block: Block, task: Task, memo: FloatArray | None) -> tuple[Partial, FloatArray | None]:
+    if task.order == 2:
+        return _second_order(block, task), memo
+    if block.sparse and not (task.inner or task.explicit):
+        return _first_order_sparse(block, task, memo)
+    return _first_order_dense(block, task), memo
+
+
+def _weighted(block: Block, part: slice, *arrays: FloatArray) -> float:
+    """Scale arrays by the tile's weights in place; return the tile's total weight."""
+    if block.weight is None:
+        return float(part.stop - part.start)
+    weight = block.weight[part]
+    for array in arrays:
+        array *= weight.reshape((-1,) + (1,) * (array.ndim - 1))
+    return float(weight.sum())
+
+
+def _first_order_dense(block: Block, task: Task) -> Partial:
+    factor, offset = task.factor, task.offset
+    gradient, lift = np.zeros_like(factor), np.zeros_like(task.b, dtype=float)
+    weight = value = radius = drift = 0.0
+    squares: FloatArray | None = None
+    for part in block.tiles(task.u.shape[0], task.stride):
+        cells = task.cells(block.dense(part))
+        if task.want_radius:
+            squares = np.empty(cells.shape) if squares is None else squares
+            radius = max(radius, _radius_squared(_present(block, part, cells), task, squares))
+        if task.moved is not None:
+            drift = max(drift, _drift(_present(block, part, cells), task))
+        losses, slope = task.loss.value_slope(task.spread(np.dot(cells, factor) + offset), block.y[part])
+        weight += _weighted(block, part, losses, slope)
+        value += float(losses.sum())
+        slope = task.gather(slope)
+        gradient += np.dot(cells.T, slope)
+        lift += slope.sum(axis=0)
+    measured = np.inf if task.moved is None else drift
+    return Partial(weight, value, gradient, lift, None, float(np.sqrt(radius)), measured)
+
+
+def _present(block: Block, part: slice, cells: FloatArray) -> FloatArray:
+    """The rows of a tile that weigh something."""
+    return cells if block.weight is None else cells[block.weight[part] > 0]
+
+
+def _drift(cells: FloatArray, task: Task) -> float:
+    """The most a row's score changed; with K classes the widest range of its changes."""
+    assert task.moved is not None
+    factor, offset = task.moved
+    change = task.spread(np.dot(cells, factor) + offset)
+    if change.ndim == 1:
+        return float(max(change.max(initial=0.0), -change.min(initial=0.0)))
+    return float(np.ptp(change, axis=1).max(initial=0.0))
+
+
+def _first_order_sparse(
+    block: Block, task: Task, memo: FloatArray | None
+) -> tuple[Partial, FloatArray | None]:
+    """Only the stored cells are touched: the centre enters through the offset and the lift.
+
+    The memo is the memory of the last sweep's gradient: as long as a vocabulary, costly to ask for anew.
+    """
+    from separatrix.loops import sparse
+
+    X = block.X
+    losses, slope = task.loss.value_slope(task.spread(_sparse_scores(X, task.u, task.offset)), block.y)
+    weight = _weighted(block, slice(0, block.n), losses, slope)
+    slope = task.gather(slope)
+    if memo is None:
+        gradient = np.zeros_like(task.u)
+    else:
+        gradient = memo
+        gradient[:] = 0.0
+    back = sparse.back_1 if task.u.ndim == 1 else sparse.back_k
+    back(X.data, X.indices, X.indptr, np.ascontiguousarray(slope), gradient)
+    return Partial(weight, float(losses.sum()), gradient, slope.sum(axis=0)), gradient
+
+
+def _sparse_scores(X: Any, u: FloatArray, offset: FloatArray) -> FloatArray:
+    from separatrix.loops import sparse
+
+    scores = np.empty((X.shape[0], *u.shape[1:]))
+    product = sparse.scores_1 if u.ndim == 1 else sparse.scores_k
+    product(X.data, X.indices, X.indptr, u, offset, scores)
+    return scores
+
+
+@dataclass(frozen=True)
+class InterceptSums:
+    """Sums of slopes (K,) and curvatures (K, K) over some rows; numbers for one score a row."""
+
+    slope: FloatArray
+    bend: FloatArray
+
+    def __add__(self, other: InterceptSums) -> InterceptSums:
+        return InterceptSums(self.slope + other.slope, self.bend + other.bend)
+
+
+def intercept_sums(block: Block, task: Task, memo: Any) -> tuple[InterceptSums, FloatArray]:
+    """Derivatives in the intercept alone; the memo is the rows' scores without it."""
+    scores = _scores(block, task) if memo is None else memo
+    _, slope, curvature = task.loss.derivatives(task.spread(scores + task.b), block.y)
+    _weighted(block, slice(0, block.n), slope, curvature)
+    slope, curvature = slope.sum(axis=0), curvature.sum(axis=0)
+    if task.class_basis is not None:
+        slope, curvature = task.gather(slope), task.class_basis.T @ curvature @ task.class_basis
+    return InterceptSums(slope, curvature), scores
+
+
+def _scores(block: Block, task: Task) -> FloatArray:
+    """The score of every row of the block, the intercept left out."""
+    offset = task.offset - task.b
+    if block.sparse and not (task.inner or task.explicit):
+        return _sparse_scores(block.X, task.u, offset)
+    scores = np.empty((block.n, *task.u.shape[1:]))
+    for part in block.tiles(task.u.shape[0]):
+        scores[part] = np.dot(task.cells(block.dense(part)), task.factor) + offset
+    return scores
+
+
+def _second_order(block: Block, task: Task) -> Partial:
+    """One product AᵀA a tile and class pair, A the rows weighted by root curvature, with a column of ones.
+
+    Near the origin the raw cells are used as they are and H is centred and scaled afterwards, which spares two
+    passes over the tile; far from it, or with a basis, tiles are brought to inner coordinates first.
+    """
+    basis, u, offset = task.class_basis, task.factor, task.offset
+    width = u.shape[0]
+    q = width + int(task.fit_intercept)
+    heads = 1 if basis is None else basis.shape[1]
+    hessian, product = np.zeros((q * heads, q * heads)), np.empty((q, q))
+    gradient, lift = np.zeros_like(u), np.zeros_like(task.b, dtype=float)
+    weight = value = radius = 0.0
+    buffer: FloatArray | None = None
+    for part in block.tiles(q, task.stride):
+        cells = task.cells(block.dense(part))
+        losses, slope, curvature = task.loss.derivatives(
+            task.spread(np.dot(cells, u) + offset), block.y[part]
+        )
+        weight += _weighted(block, part, losses, slope, curvature)
+        value += float(losses.sum())
+        slope = task.gather(slope)
+        gradient += np.dot(cells.T, slope)
+        lift += slope.sum(axis=0)
+        if buffer is None:
+            buffer = np.empty((len(cells), q))
+        if task.want_radius:
+            radius = max(radius, _radius_squared(_present(block, part, cells), task, buffer))
+        z = buffer[: len(cells)]
+        if basis is None:
+            np.sqrt(curvature, out=curvature)
+            np.multiply(cells, curvature[:, None], out=z[:, :width])
+            if task.fit_intercept:
+                z[:, -1] = curvature
+            hessian += np.dot(z.T, z, out=product)  # NumPy sees AᵀA and calls syrk, without the GIL
+        else:
+            z[:, :width] = cells
+            if task.fit_intercept:
+                z[:, -1] = 1.0
+            _add_class_blocks(hessian, z, np.einsum("ka,nkl,lb->nab", basis, curvature, basis, optimize=True))
+    _symmetrise(hessian, q)
+    return Partial(weight, value, gradient, lift, hessian, float(np.sqrt(radius)))
+
+
+def _radius_squared(cells: FloatArray, task: Task, scratch: FloatArray) -> float:
+    """max ‖z_i‖² of a tile, the intercept's one included; ``scratch`` has room for the tile."""
+    c = task.coordinates
+    one = c.lift**2 if task.fit_intercept else 0.0
+    if len(cells) == 0:
+        return 0.0
+    if task.inner:
+        return one + float(np.einsum("ij,ij->i", cells, cells).max(initial=0.0))
+    s2 = c.scale**2
+    squares = np.multiply(cells, cells, out=scratch.reshape(-1)[: cells.size].reshape(cells.shape))
+    norms = np.dot(squares, s2)
+    if task.explicit:
+        return one + float(norms.max(initial=0.0))
+    norms -= np.dot(cells, 2.0 * s2 * c.centre)
+    return one + max(float(norms.max()) + float(np.sum(s2 * c.centre**2)), 0.0)
+
+
+def to_inner(hessian: FloatArray, q: int, task: Task) -> None:
+    """H of raw columns → H of inner ones, in place: T H Tᵀ with T = [scale·I, −scale·centre; 0, lift]."""
+    c, one = task.coordinates, int(task.fit_intercept)
+    width = q - one
+    for a in range(0, 0 if task.inner else len(hessian), q):
+        for b in range(0, len(hessian), q):
+            block = hessian[a : a + q, b : b + q]
+            if one:
+                block[:-1] -= np.multiply.outer(c.centre, block[-1])
+                block[:, :-1] -= np.multiply.outer(block[:, -1], c.centre)
+            block[:width] *= c.scale[:, None]
+            block[:, :width] *= c.scale
+    if one:
+        hessian[q - 1 :: q] *= c.lift
+        hessian[:, q - 1 :: q] *= c.lift
+
+
+def _add_class_blocks(hessian: FloatArray, z: FloatArray, weights: FloatArray) -> None:
+    """hessian[a, b] += Σ_i weights_iab z_i z_iᵀ for b ≤ a; the other half is filled once at the end."""
+    q, blocks = z.shape[1], weights.shape[1]
+    for a in range(blocks):
+        left = slice(a * q, a * q + q)
+        for b in range(a + 1):
+            hessian[left, b * q : b * q + q] += (z * weights[:, a, b, None]).T @ z
+
+
+def _symmetrise(hessian: FloatArray, q: int) -> None:
+    for a in range(len(hessian) // q):
+        for b in range(a):
+            hessian[b * q : b * q + q, a * q : a * q + q] = hessian[a * q : a * q + q, b * q : b * q + q].T
