@@ -35,6 +35,12 @@ def _edited(name: str, value: Any) -> Callable[[], Any]:
     return edit
 
 
+def _emptied() -> None:
+    forest = s.ExtraTreesClassifier(2).fit(X, two)
+    forest.estimators_ = []
+    forest.predict(X)
+
+
 CASES: dict[str, Callable[[], Any]] = {
     # what is not a table
     "X of one dimension": lambda: s.LogisticRegression().fit(X[:, 0], two),

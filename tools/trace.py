@@ -1,0 +1,86 @@
+"""The way of a call through the files:  python tools/trace.py [LogisticRegression.fit ...]
+
+Prints every file of ours that the call enters, in the order of first entry, with the function it enters by and the
+file it comes from. A hop is such an entry; ARCHITECTURE.md counts them.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+
+import separatrix
+
+SOURCE = str(Path(separatrix.__file__).parent)
+
+
+def hops(call: Callable[[], Any]) -> list[tuple[str, str, str]]:
+    """(file, function, from file) of each first entry into a file of ours, on this thread."""
+    seen: dict[str, tuple[str, str, str]] = {}
+
+    def profile(frame: Any, event: str, argument: Any) -> None:
+        if event != "call" or not frame.f_code.co_filename.startswith(SOURCE):
+            return
+        here = _short(frame)
+        back = frame.f_back
+        while back is not None and not back.f_code.co_filename.startswith(SOURCE):
+            back = back.f_back
+        if here not in seen and frame.f_code.co_name != "<module>":
+            seen[here] = here, frame.f_code.co_qualname, _short(back) if back else ""
+
+    sys.setprofile(profile)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return list(seen.values())
+
+
+def _short(frame: Any) -> str:
+    return frame.f_code.co_filename[len(SOURCE) + 1 :]
+
+
+def calls() -> dict[str, Callable[[], Any]]:
+    """What can be traced, by name."""
+    X, y = load_breast_cancer(return_X_y=True)
+    models = ("LogisticRegression", "GaussianNB", "SVC", "AdaBoostClassifier")
+    found: dict[str, Callable[[], Any]] = {
+        f"{name}.fit": lambda name=name: getattr(separatrix, name)().fit(X, y) for name in models
+    }
+
+    def compare() -> None:
+        from separatrix.app.cli import main
+
+        with tempfile.TemporaryDirectory() as folder:
+            sys.argv = ["separatrix", "compare", "iris", "--models", "lda", "--budget", "20", "--out", folder]
+            try:
+                main()
+            except SystemExit:
+                pass
+
+    found["separatrix compare"] = compare
+    return found
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    np.seterr(all="ignore")
+    for name, call in calls().items():
+        if sys.argv[1:] and name not in sys.argv[1:]:
+            continue
+        if not name.startswith("separatrix"):
+            with separatrix.engine("serial"):
+                call()  # once before, so that imports are no hops
+                found = hops(call)
+        else:
+            found = hops(call)
+        print(f"{name}: {len(found)} files")
+        for file, function, origin in found:
+            print(f"    {file:42} {function:40} from {origin}")
