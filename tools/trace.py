@@ -10,6 +10,8 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext, redirect_stderr, redirect_stdout, suppress
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -60,10 +62,8 @@ def calls() -> dict[str, Callable[[], Any]]:
 
         with tempfile.TemporaryDirectory() as folder:
             sys.argv = ["separatrix", "compare", "iris", "--models", "lda", "--budget", "20", "--out", folder]
-            try:
+            with suppress(SystemExit), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
                 main()
-            except SystemExit:
-                pass
 
     found["separatrix compare"] = compare
     return found
@@ -75,11 +75,8 @@ if __name__ == "__main__":
     for name, call in calls().items():
         if sys.argv[1:] and name not in sys.argv[1:]:
             continue
-        if not name.startswith("separatrix"):
-            with separatrix.engine("serial"):
-                call()  # once before, so that imports are no hops
-                found = hops(call)
-        else:
+        with nullcontext() if name.startswith("separatrix") else separatrix.engine("serial"):
+            call()  # once before, so that imports are no hops
             found = hops(call)
         print(f"{name}: {len(found)} files")
         for file, function, origin in found:
