@@ -25,7 +25,11 @@ endif
 .DELETE_ON_ERROR:
 .PRECIOUS: $(VENV)/.installed-%
 
-.PHONY: help demo test test-processors bench lint format dev clean distclean
+# The laws that find most mistakes; a minute with lint and types.
+QUICK ?= tests/laws/test_refusal_texts.py tests/laws/test_refused.py tests/laws/test_swap.py tests/models/test_laws.py \
+         tests/core tests/loops tests/files/test_golden.py tests/test_notes.py tests/test_stub.py
+
+.PHONY: help demo quick stub test test-processors bench lint format dev clean distclean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -36,6 +40,13 @@ demo: $(VENV)/.installed-demo ## compare classifiers on real data, and write a r
 test: $(VENV)/.installed-test ## all tests, the examples in docstrings, and the import-layer contract
 	$(PY) -m pytest -n $(JOBS) --dist $(DIST) $(PYTEST_ARGS)
 	$(VENV)/bin/lint-imports --no-logo
+
+quick: $(VENV)/.installed-dev ## lint, types, and the laws that find most mistakes: a minute, after every change
+	@$(MAKE) --no-print-directory lint
+	$(PY) -m pytest -q -n $(JOBS) --dist $(DIST) -m "not slow" $(QUICK) $(PYTEST_ARGS)
+
+stub: $(VENV)/.installed-dev ## write the stub that editors read, src/separatrix/__init__.pyi
+	$(PY) tools/stub.py
 
 test-processors: $(VENV)/.installed-test ## the numerical tests as Haswell, Zen, Sandy Bridge and Prescott would run them
 	$(PY) tests/processors.py --jobs $(JOBS) $(PROCESSORS) -- $(PYTEST_ARGS)

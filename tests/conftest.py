@@ -1,21 +1,14 @@
-"""Hypothesis draws the same examples in every run, so that a red suite means changed code.
-
-HYPOTHESIS_PROFILE=explore draws new ones: run it now and then, and keep what it finds as a test of its own.
-"""
+"""What every test shares. HYPOTHESIS_PROFILE=explore draws new examples: run it now and then, and keep what it finds
+as a test of its own (tests/draws.py)."""
 
 import gc
-import os
 import signal
 
 import pytest
-from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
-# No deadline: how long an example takes is a property of the machine and of who else is at work on it.
-settings.register_profile("same", derandomize=True, deadline=None)
-settings.register_profile("explore", print_blob=True, deadline=None)
-PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "same")
-settings.load_profile(PROFILE)
+from tests.draws import PROFILE
+
 if PROFILE == "same" and hasattr(providers, "_get_local_constants"):
     # Hypothesis mixes the constants of every module loaded so far into what it draws: examples would change with the
     # tests that ran before, with how they are dealt to processes, and with any number written anywhere.
