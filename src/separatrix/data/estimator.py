@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import wraps
-from typing import Any, Self
+from typing import Any, Self, TypeVar, dataclass_transform
 
 from sklearn.base import BaseEstimator
 from sklearn.utils._available_if import _AvailableIfDescriptor
@@ -23,7 +23,28 @@ from sklearn.utils.metaestimators import available_if
 
 from separatrix.data.interrupts import FitUnderWay, answered, fits_under_way, listening, returns_interrupted
 
+__all__ = ["KW_ONLY", "Estimator", "constructor"]
+
 LEARNS = ("fit", "partial_fit")
+
+T = TypeVar("T")
+
+
+@dataclass_transform(eq_default=False)
+def constructor(kind: type[T]) -> type[T]:
+    """An estimator's parameters, each written once: a field with its default, by name alone after ``_: KW_ONLY``.
+
+    The one idiom for constructors here. Only parameters are annotated in the body; what is none is a ClassVar.
+
+    >>> @constructor
+    ... class Shrunk(Estimator):
+    ...     amount: float = 0.5
+    ...     _: KW_ONLY
+    ...     tol: float = 1e-4
+    >>> Shrunk(0.1)
+    Shrunk(amount=0.1)
+    """
+    return dataclass(eq=False, repr=False)(kind)
 
 
 class Estimator(BaseEstimator):

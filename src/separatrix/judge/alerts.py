@@ -8,8 +8,8 @@
     conflict      equal rows with different labels: no model gets all of them right
     constant, correlated, rare levels, missing cells, imbalance, wide (more columns than rows)
 
-Notes [726] "Learning curve for Twenty News Groups". Row V1. Shapes: X (n, p), y (n,). Cost: O(np log n); pairs of columns
-O(p²) on at most 2,000 rows, up to 2,000 columns.
+Notes [726] "Learning curve for Twenty News Groups". Row V1. Shapes: X (n, p), y (n,). Cost: O(np log n); pairs of
+columns O(p²) on at most 2,000 rows, up to 2,000 columns.
 """
 
 from __future__ import annotations

@@ -11,6 +11,11 @@ Status is one of
     no claim       the method makes none
     interrupted    stopped by the user; the gap is that of the best point so far
 "Optimal" means that a bound was met, never that a step got small.
+
+The objective's scale is one of
+    mean loss      Σ sᵢ ℓᵢ / Σ sᵢ + penalty, of trees and stumps the mean impurity or error
+    C-scaled sum   ½‖w‖² + C Σ sᵢ ℓᵢ, as support vector machines state it
+Verdicts are made by verdict/build.py.
 """
 
 from __future__ import annotations
@@ -31,6 +36,7 @@ Status = Literal[
     "no claim",
     "interrupted",
 ]
+Scale = Literal["mean loss", "C-scaled sum", ""]
 
 
 class SeparationWarning(UserWarning):
@@ -49,7 +55,7 @@ class Verdict:
     ----------
     model : name of the estimator
     status : see the module
-    objective : F at the fitted parameters (mean weighted loss + penalty)
+    objective : F at the fitted parameters, on ``scale``
     gap : objective − bound, proven; inf when nothing could be proven
     tol : the gap the fit was asked for
     unique : whether the minimiser is proven unique; None when not known
@@ -61,12 +67,13 @@ class Verdict:
     columns : names or indices of columns whose coefficients run to infinity
     separation : the :class:`~separatrix.verdict.separability.Separability` that proves it, when computed
     method : the method that ran, where there is a choice of them; else ""
+    scale : what the objective is, "mean loss" or "C-scaled sum" (see the module); "" where there is none
 
     Examples
     --------
-    >>> print(Verdict("Demo", "optimal", 0.25, 1e-12, 1e-8, True, 6, 0.01, "gap ≤ tol"))
+    >>> print(Verdict("Demo", "optimal", 0.25, 1e-12, 1e-8, True, 6, 0.01, "gap ≤ tol", scale="mean loss"))
     Demo · optimal, unique
-      objective 0.25   proven within 1.0e-12   6 sweeps, 10 ms   stopped: gap ≤ tol
+      objective 0.25 (mean loss)   proven within 1.0e-12   6 sweeps, 10 ms   stopped: gap ≤ tol
     """
 
     model: str
@@ -83,6 +90,7 @@ class Verdict:
     columns: tuple[Any, ...] = ()
     separation: Any = field(default=None, compare=False, repr=False)
     method: str = ""
+    scale: Scale = ""
 
     @property
     def bound(self) -> float:
@@ -107,8 +115,9 @@ class Verdict:
         proven = f"proven within {self.gap:.1e}" if self.gap < float("inf") else "no bound proven"
         swept = f"{self.sweeps:.3g} sweep{'' if self.sweeps == 1 else 's'}"
         swept += f" of {self.method}" if self.method else ""
+        scale = f" ({self.scale})" if self.scale else ""
         return (
-            f"objective {self.objective:.6g}   {proven}   {swept}, "
+            f"objective {self.objective:.6g}{scale}   {proven}   {swept}, "
             f"{_seconds(self.seconds)}   stopped: {self.stopped_by}"
         )
 
@@ -124,6 +133,7 @@ class Verdict:
             (name, value)
             for name, value in (
                 ("objective", f"{self.objective:.10g}"),
+                ("scale", self.scale),
                 ("minimum proven at least", f"{self.bound:.10g}" if self.gap < float("inf") else "—"),
                 ("gap", f"{self.gap:.2e}"),
                 ("asked for", f"{self.tol:.1e}"),
