@@ -268,7 +268,7 @@ class QRFactor(SecondOrder):
         q, k = joint_width(X, Y)
         if len(X) == 0:
             return cls.zero(q - k, k)
-        R = np.zeros((0, q))
+        R: FloatArray = np.zeros((0, q))
         facts = []
         with np.errstate(all="ignore"):
             for w, *fact, centred in centred_tiles(X, Y, weight, max(TILE_ROWS, 4 * q)):
