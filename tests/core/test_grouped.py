@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from separatrix.core import grouped
-from separatrix.core.grouped import GroupCounts, GroupMoments, GroupScatter, GroupSums, Members
+from separatrix.core.statistics import grouped
+from separatrix.core.statistics.grouped import GroupCounts, GroupMoments, GroupScatter, GroupSums, Members
 
 P = 3
 ORIGIN = np.array([0.0, 0.0, 1e8])

@@ -1,12 +1,9 @@
 """The engine's promise: one grid, one merge tree, the same bits whoever does the work; and it leaves no trace."""
 
 import os
-import signal
 import sys
 import threading
 import time
-import warnings
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import dask
@@ -16,39 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from separatrix import LogisticRegression
 from separatrix.core.losses import Logistic, Multinomial
-from separatrix.data import engine as engine_module
 from separatrix.data.engine import Engine, available_cores, current_engine, engine, merge_tree, sweep
 from separatrix.data.rows import Rows
 from separatrix.problems.coordinates import Coordinates
 from separatrix.problems.objective import Objective
+from tests.data.engines import ENGINES, N, P, every_engine, fail_in_the_middle, fitted, same_bits, table
 
-ENGINES = [("serial", None), ("threads", 1), ("threads", 2), ("threads", 3), ("dask", None)]
-every_engine = pytest.mark.parametrize("kind, workers", ENGINES, ids=[f"{k}-{w}" for k, w in ENGINES])
-N, P = 211, 5
-
-
-def table(n=N, p=P, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, p)) * 10.0 ** rng.integers(-3, 4, p) + rng.normal(size=p) * 50
-    score = (X - X.mean(axis=0)) / X.std(axis=0) @ rng.normal(size=p)
-    return X, score + rng.logistic(size=n)
-
-
-def blas():
-    return [(lib["filepath"], lib["num_threads"]) for lib in threadpool_info() if lib["user_api"] == "blas"]
-
-
-@pytest.fixture(autouse=True)
-def _blas_is_left_as_it_was():
-    """Whatever a test does, BLAS has as many threads after as before."""
-    before = blas()
-    yield
-    assert blas() == before
-
+pytestmark = pytest.mark.usefixtures("blas_is_left_as_it_was")
 
 # ---- statistics and locals for the tests; module-level, as the engine asks ----
 
@@ -66,18 +40,6 @@ class Trace:
 def write_down(block, params, memo):
     seen = [] if memo is None else memo
     return Trace(chr(ord("a") + block.start)), [*seen, (block.start, params)]
-
-
-def fail_in_the_middle(block, params, _memo):
-    if block.start >= params:
-        raise RuntimeError(f"block at {block.start} is bad")
-    return 1, None
-
-
-def blas_threads(block, _params, _memo):
-    # a product first, so that a pool that would wake up has its chance
-    np.dot(np.ones((50, 50)), np.ones((50, 50)))
-    return np.array([max((n for _, n in blas()), default=1)]), None
 
 
 def thread_names(_block, seen, _memo):
@@ -208,10 +170,6 @@ def test_few_blocks_are_under_way_at_once():
 # ---- the same bits ----
 
 
-def same_bits(a, b):
-    return all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
-
-
 def facts(moments):
     return moments.weight, moments.mean, moments.tail, moments.second
 
@@ -258,13 +216,6 @@ def test_evaluations_have_the_same_bits_on_every_engine(source, order, k):
             at = objective.evaluate(theta, order)
             answers.append((at.value, at.gradient, *([at.hessian, at.radius] if order == 2 else [])))
     assert all(same_bits(answers[0], other) for other in answers[1:])
-
-
-def fitted(X, y, **parameters):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a gradient fit of few steps says so; its bits still count
-        model = LogisticRegression(**parameters).fit(X, y)
-    return model.coef_, model.intercept_, model.verdict_.objective, model.verdict_.gap, model.n_iter_
 
 
 PARAMETERS = {
@@ -444,73 +395,6 @@ def test_one_threads_engine_is_not_anothers():
     assert seen["own"] == "dask"
 
 
-# ---- BLAS ----
-
-
-@every_engine
-def test_blas_has_one_thread_inside_a_block_and_its_own_number_after(kind, workers):
-    before = blas()
-    with threadpool_limits(limits=2, user_api="blas"):
-        asked = blas()
-        with engine(kind, workers=workers, blocks=4):
-            most, _ = sweep(blas_threads, Rows.of(np.zeros((8, 1))))
-        assert most == 4  # four blocks that each saw one thread
-        assert blas() == asked
-    assert blas() == before
-
-
-@every_engine
-def test_blas_is_restored_after_an_error(kind, workers):
-    with threadpool_limits(limits=2, user_api="blas"):
-        asked = blas()
-        with engine(kind, workers=workers, blocks=6):
-            rows = Rows.of(np.zeros((60, 1)))
-            with pytest.raises(RuntimeError):
-                sweep(fail_in_the_middle, rows, 20)
-            with pytest.raises(ValueError):
-                LogisticRegression().fit([[np.nan], [1.0]], [0, 1])
-        assert blas() == asked
-
-
-def test_blas_is_restored_after_fits_from_several_threads():
-    X, score = table()
-    with threadpool_limits(limits=2, user_api="blas"):
-        asked = blas()
-        with ThreadPoolExecutor(4) as pool:
-            list(pool.map(lambda _: fitted(X, score > 0), range(8)))
-        assert blas() == asked
-
-
-class PerThreadBlas:
-    """Stands in for a BLAS built on OpenMP, where the number of threads belongs to the calling thread."""
-
-    def __init__(self):
-        self.local = threading.local()
-
-    @property
-    def num_threads(self):
-        return getattr(self.local, "number", 8)
-
-    def set_num_threads(self, number):
-        self.local.number = number
-
-
-@every_engine
-def test_a_blas_with_a_number_for_every_thread_is_pinned_in_every_thread(kind, workers, monkeypatch):
-    library = PerThreadBlas()
-    monkeypatch.setattr(engine_module, "_blas_libraries", lambda: ([], [library]))
-    seen = []
-
-    def look(_block, _params, _memo):
-        seen.append(library.num_threads)
-        return 0, None
-
-    with engine(kind, workers=workers, blocks=6):
-        sweep(look, Rows.of(np.zeros((6, 1))))
-    assert seen == [1] * 6
-    assert library.num_threads == 8
-
-
 def test_nothing_goes_on_in_the_background_after_an_error():
     running, lock = [0], threading.Lock()
 
@@ -528,66 +412,3 @@ def test_nothing_goes_on_in_the_background_after_an_error():
         with pytest.raises(RuntimeError):
             sweep(slow, Rows.of(np.zeros((8, 1))))
         assert running[0] == 0
-
-
-# ---- other people's threads and processes ----
-
-
-def test_fits_from_several_threads_are_those_of_one():
-    X, score = table()
-    wanted = fitted(X, score > 0)
-    start = threading.Barrier(4)
-
-    def fit(i):
-        start.wait()
-        with engine("threads", workers=2, blocks=None if i % 2 else 7):
-            return i, [fitted(X, score > 0) for _ in range(3)]
-
-    with engine("serial", blocks=7):
-        wanted_on_seven = fitted(X, score > 0)
-    with ThreadPoolExecutor(4) as pool:
-        for i, answers in pool.map(fit, range(4)):
-            for answer in answers:
-                assert same_bits(answer, wanted if i % 2 else wanted_on_seven)
-
-
-def _fit_in_worker(seed):
-    X, score = table(seed=seed)
-    with engine("threads", workers=2, blocks=7):
-        return fitted(X, score > 0)
-
-
-@pytest.mark.parametrize("backend", ["threading", "loky"])
-def test_fits_inside_joblib_are_those_outside(backend):
-    joblib = pytest.importorskip("joblib")
-    answers = joblib.Parallel(n_jobs=2, backend=backend)(
-        joblib.delayed(_fit_in_worker)(seed) for seed in range(3)
-    )
-    assert all(same_bits(answer, _fit_in_worker(seed)) for seed, answer in enumerate(answers))
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_forked_child_can_fit():
-    """A pool's threads do not survive a fork: a child that waited for them would wait for ever."""
-    X, score = table()
-    with engine("threads", workers=2, blocks=7):
-        fitted(X, score > 0)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # forking with threads, which is the point
-            child = os.fork()
-        if child == 0:
-            try:
-                fitted(X, score > 0)
-                os._exit(0)
-            finally:
-                os._exit(1)
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            assert os.waitstatus_to_exitcode(status) == 0
-            return
-        time.sleep(0.02)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    pytest.fail("the child hung")

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.grouped import Members
 from separatrix.core.numerics import FloatArray
+from separatrix.core.statistics.grouped import Members
 from separatrix.data.engine import each_in_threads
 
 COLUMNS = 2048  # a tile of columns: K lines of it fit in cache

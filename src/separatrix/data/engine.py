@@ -15,19 +15,17 @@ Cost: one pass over the data a sweep; memory for about log₂(blocks) + workers 
 from __future__ import annotations
 
 import operator
-import os
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import islice
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
 from separatrix.data.interrupts import check
+from separatrix.data.pool import available_cores, one_blas_thread, threads
 
 if TYPE_CHECKING:
     from separatrix.data.rows import Block, Rows
@@ -100,14 +98,6 @@ def _need_dask() -> None:
         raise ImportError('engine "dask" needs Dask: pip install "separatrix[dask]"') from None
 
 
-def available_cores() -> int:
-    """Cores this process may use (its affinity, not the machine's)."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
-
-
 def sweep(
     local: Local, rows: Rows, params: Any = None, memo: Sequence[Any] | None = None, *, light: bool = False
 ) -> tuple[Any, list[Any]]:
@@ -160,7 +150,7 @@ def _threaded(
         with one_blas_thread():
             return _run(local, rows, params, memos, run)
 
-    pool = _pool(workers)
+    pool = threads(workers)
     pending: list[Future[tuple[Any, list[Any]]]] = []
     kept: list[Any] = []
 
@@ -189,7 +179,7 @@ def each_in_threads(work: Callable[[Any], None], items: Sequence[Any]) -> None:
             work(item)
         return
     check()
-    tasks = [_pool(workers).submit(work, item) for item in items]
+    tasks = [threads(workers).submit(work, item) for item in items]
     try:
         for task in tasks:
             while (
@@ -243,72 +233,3 @@ def _dask_sweep(local: Local, rows: Rows, params: Any, memos: Sequence[Any]) -> 
 
 def _add(a: Any, b: Any) -> Any:
     return a + b
-
-
-@cache
-def _pool(workers: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(workers, thread_name_prefix="separatrix")
-
-
-# The number of BLAS threads belongs to the process, so sweeps of several user threads share one setting: the
-# first to enter notes what it was, the last to leave puts it back. Not threadpoolctl's own context manager: since
-# 3.8 it ignores, in silence, a thread other than the one that entered. Built on OpenMP, a BLAS keeps a number for
-# every thread instead, and each thread sees to its own.
-_blas_lock = threading.Lock()
-_blas_depth = 0
-_blas_before: list[int] = []
-
-
-@cache
-def _blas_libraries() -> tuple[list[Any], list[Any]]:
-    """(with one pool for the process, with one for each thread); found once: a scan takes milliseconds."""
-    import scipy.linalg.blas  # noqa: F401  SciPy loads a BLAS of its own: it must be there to be pinned
-    from threadpoolctl import ThreadpoolController
-
-    found = ThreadpoolController().select(user_api="blas").lib_controllers
-    own = [lib for lib in found if getattr(lib, "threading_layer", None) == "openmp"]
-    return [lib for lib in found if lib not in own], own
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """BLAS on one thread while any sweep is under way; re-entrant and safe from several threads."""
-    global _blas_depth, _blas_before
-    shared, own = _blas_libraries()
-    with _blas_lock:
-        if _blas_depth == 0:
-            _blas_before = [lib.num_threads for lib in shared]
-            _set_blas(shared, [1] * len(shared))
-        _blas_depth += 1
-    own_before = [lib.num_threads for lib in own]
-    _set_blas(own, [1] * len(own))
-    try:
-        yield
-    finally:
-        _set_blas(own, own_before)
-        with _blas_lock:
-            _blas_depth = max(_blas_depth - 1, 0)  # 0 already in a child that was forked inside
-            if _blas_depth == 0:
-                _set_blas(shared, _blas_before)
-
-
-def _set_blas(libraries: list[Any], numbers: list[int]) -> None:
-    for lib, number in zip(libraries, numbers, strict=True):
-        release = getattr(lib, "clear_controlling_thread", lambda force: None)  # threadpoolctl >= 3.8
-        release(force=True)
-        lib.set_num_threads(number)
-        release(force=True)
-
-
-def _forget_threads() -> None:
-    """In a forked child the pools' threads do not exist (a task would wait for ever) and a lock may be held."""
-    global _blas_lock, _blas_depth
-    _pool.cache_clear()
-    _blas_lock = threading.Lock()
-    if _blas_depth:
-        _blas_depth = 0
-        _set_blas(_blas_libraries()[0], _blas_before)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_threads)

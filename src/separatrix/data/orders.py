@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.engine import _pool, available_cores, current_engine
+from separatrix.data.engine import available_cores, current_engine
+from separatrix.data.pool import beside
 from separatrix.loops.perceptron import dealt, shuffled
 
 AHEAD = 12  # rows between a prefetch and its use
@@ -71,7 +72,7 @@ class Orders:
         return Visits.shuffled(self._rows, self._key(epoch), self._X)
 
     def _start(self, epoch: int) -> Future[Visits]:
-        return _pool(1).submit(self._draw, epoch)
+        return beside(self._draw, epoch)
 
 
 def row_major(X: Any) -> Any:

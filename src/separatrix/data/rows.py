@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.grouped import Members
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
+from separatrix.core.statistics.grouped import Members
 from separatrix.data.engine import current_engine, each_in_threads, one_blas_thread, sweep
 
 # two megabytes of float64: in cache, yet few enough that threads do not queue for the GIL

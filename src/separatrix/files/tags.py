@@ -20,7 +20,7 @@ from typing import Any
 _OWN = {
     "core.families": "family: Normal MultivariateNormal Bernoulli Categorical Multinomial Poisson Exponential Gamma "
     "Beta Dirichlet",
-    "core.grouped": "statistic: GroupCounts GroupMoments GroupScatter GroupSums",
+    "core.statistics.grouped": "statistic: GroupCounts GroupMoments GroupScatter GroupSums",
     "core.linear": "LinearRule",
     "core.links": "link: Identity Log Logit Probit CLogLog Inverse Sqrt InverseSquared",
     "core.losses": "loss: Logistic Multinomial Squared Hinge Perceptron SquaredHinge Exponential EpsilonInsensitive",

@@ -19,9 +19,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.families import family
-from separatrix.core.grouped import GroupScatter, Members
 from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray
+from separatrix.core.statistics.grouped import GroupScatter, Members
 from separatrix.data.door import refuse_infinite, refuse_not_finite
 from separatrix.models.generative.answers import differences
 from separatrix.models.generative.common import Facts, Generative

@@ -1,6 +1,6 @@
 """What every generative classifier shares:  P(k | x) ∝ π_k p(x | k), from one pass over the data.
 
-    fit: facts of the rows by class (core/grouped.py) → parameters in closed form       [6867] 3.1, 3.3
+    fit: facts of the rows by class (core/statistics/grouped.py) → parameters in closed form       [6867] 3.1, 3.3
     predict: log p(x, k) = log π_k + log p(x | k), from the public numbers              models/generative/answers.py
 
 Because parameters are a function of merged facts alone, `partial_fit`, `merge`, weights, a class that comes
@@ -25,8 +25,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.caller import warn
-from separatrix.core.grouped import Members
 from separatrix.core.numerics import FloatArray, logsumexp, softmax
+from separatrix.core.statistics.grouped import Members
 from separatrix.data.door import (
     as_labels,
     column_name,

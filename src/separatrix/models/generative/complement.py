@@ -17,8 +17,8 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from separatrix.core.grouped import GroupSums
 from separatrix.core.numerics import FloatArray
+from separatrix.core.statistics.grouped import GroupSums
 from separatrix.data.counts import log_shares
 from separatrix.data.door import read_some_labels, read_weights
 from separatrix.models.generative.common import _places

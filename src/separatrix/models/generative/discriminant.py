@@ -18,8 +18,8 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.core.grouped import GroupScatter
 from separatrix.core.numerics import FloatArray
+from separatrix.core.statistics.grouped import GroupScatter
 from separatrix.data.door import is_count, read_weights
 from separatrix.models.base import LinearClassifier
 from separatrix.models.generative.answers import differences

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from separatrix.core.grouped import GroupMoments, GroupScatter, Members
 from separatrix.core.numerics import LOG_2PI, FloatArray
+from separatrix.core.statistics.grouped import GroupMoments, GroupScatter, Members
 from separatrix.data.door import is_positive
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows

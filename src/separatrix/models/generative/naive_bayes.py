@@ -26,8 +26,8 @@ import numpy as np
 
 from separatrix.core.caller import warn
 from separatrix.core.families import Family, family
-from separatrix.core.grouped import GroupMoments, Members
 from separatrix.core.numerics import FloatArray
+from separatrix.core.statistics.grouped import GroupMoments, Members
 from separatrix.data.columns import Encoding
 from separatrix.data.door import (
     column_name,

@@ -20,8 +20,8 @@ from typing import Any, Self
 import numpy as np
 
 from separatrix.core.families import Family
-from separatrix.core.grouped import GroupCounts, GroupMoments, GroupSums, Members
 from separatrix.core.numerics import LOG_2PI, FloatArray
+from separatrix.core.statistics.grouped import GroupCounts, GroupMoments, GroupSums, Members
 from separatrix.data.counts import class_sums, log_shares, scores
 from separatrix.data.door import is_positive
 from separatrix.data.moments import worth_compiling

@@ -21,11 +21,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .statistic import (
-    EPS,
+from separatrix.core.numerics import EPS, FloatArray
+from separatrix.core.statistic import Statistic
+from separatrix.core.statistics.means import (
     TILE_ROWS,
-    Array,
-    Statistic,
     as_block,
     centred_tiles,
     constant_columns,
@@ -44,7 +43,7 @@ class Solution:
     there is one, the solution is the one of least norm among many.
     """
 
-    coef: Array
+    coef: FloatArray
     rank: int
     aliased: NDArray[np.intp]
 
@@ -58,9 +57,9 @@ class SecondOrder(Statistic):
     """
 
     weight: float
-    joint_mean: Array
-    joint_tail: Array
-    joint: Array
+    joint_mean: FloatArray
+    joint_tail: FloatArray
+    joint: FloatArray
     targets: int = 0
 
     @classmethod
@@ -74,45 +73,45 @@ class SecondOrder(Statistic):
         return len(self.joint_mean) - self.targets
 
     @property
-    def mean(self) -> Array:
+    def mean(self) -> FloatArray:
         """Mean of the columns (p,); not finite wherever a column holds a NaN or an infinity."""
         return self.joint_mean[: self.columns]
 
     @property
-    def target_mean(self) -> Array:
+    def target_mean(self) -> FloatArray:
         """Mean of the targets (k,)."""
         return self.joint_mean[self.columns :]
 
     @property
-    def centre(self) -> tuple[float, Array, Array]:
+    def centre(self) -> tuple[float, FloatArray, FloatArray]:
         """weight, joint_mean, joint_tail: what merging the means takes."""
         return self.weight, self.joint_mean, self.joint_tail
 
-    def joint_scatter(self) -> Array:
+    def joint_scatter(self) -> FloatArray:
         """S (q, q)."""
         raise NotImplementedError
 
-    def joint_factor(self) -> Array:
+    def joint_factor(self) -> FloatArray:
         """Upper triangular R (q, q) with a non-negative diagonal and RᵀR = S."""
         raise NotImplementedError
 
-    def noise(self) -> Array:
+    def noise(self) -> FloatArray:
         """Length (p,) below which what is left of a column, the others taken out, is only rounding."""
         raise NotImplementedError
 
-    def scatter(self) -> Array:
+    def scatter(self) -> FloatArray:
         """Σ w (x − x̄)(x − x̄)ᵀ (p, p)."""
         return self.joint_scatter()[: self.columns, : self.columns]
 
-    def cross(self) -> Array:
+    def cross(self) -> FloatArray:
         """Σ w (x − x̄)(y − ȳ)ᵀ (p, k)."""
         return self.joint_scatter()[: self.columns, self.columns :]
 
-    def target_scatter(self) -> Array:
+    def target_scatter(self) -> FloatArray:
         """Σ w (y − ȳ)(y − ȳ)ᵀ (k, k)."""
         return self.joint_scatter()[self.columns :, self.columns :]
 
-    def factor(self) -> Array:
+    def factor(self) -> FloatArray:
         """Upper triangular R (p, p) with a non-negative diagonal and RᵀR = scatter."""
         return self.joint_factor()[: self.columns, : self.columns]
 
@@ -225,10 +224,10 @@ class Gram(SecondOrder):
         S[:, lost] = 0
         return type(self)(rest, mean, tail, S, self.targets)
 
-    def joint_scatter(self) -> Array:
+    def joint_scatter(self) -> FloatArray:
         return self.joint
 
-    def joint_factor(self) -> Array:
+    def joint_factor(self) -> FloatArray:
         from scipy.linalg import lapack
 
         length = np.sqrt(np.diag(self.joint))
@@ -243,7 +242,7 @@ class Gram(SecondOrder):
             U[:, pivot - 1] = U.copy()
         return triangular(U * safe)
 
-    def noise(self) -> Array:
+    def noise(self) -> FloatArray:
         # The error ε of a scatter of unit columns is the square of a length, hence √ε.
         length, ulps = np.sqrt(np.diag(self.joint)[: self.columns]), rounding(self.columns)
         stored = math.sqrt(self.weight) * np.abs(self.mean) * (length > 0)
@@ -269,7 +268,7 @@ class QRFactor(SecondOrder):
         q, k = joint_width(X, Y)
         if len(X) == 0:
             return cls.zero(q - k, k)
-        R = np.zeros((0, q))
+        R: FloatArray = np.zeros((0, q))
         facts = []
         with np.errstate(all="ignore"):
             for w, *fact, centred in centred_tiles(X, Y, weight, max(TILE_ROWS, 4 * q)):
@@ -285,13 +284,13 @@ class QRFactor(SecondOrder):
         R = triangular(np.vstack([self.joint, other.joint, spread]))
         return type(self)(total, mean, tail, R, self.targets)
 
-    def joint_scatter(self) -> Array:
+    def joint_scatter(self) -> FloatArray:
         return self.joint.T @ self.joint
 
-    def joint_factor(self) -> Array:
+    def joint_factor(self) -> FloatArray:
         return self.joint
 
-    def noise(self) -> Array:
+    def noise(self) -> FloatArray:
         length = np.linalg.norm(self.joint[:, : self.columns], axis=0)
         stored = math.sqrt(self.weight) * np.abs(self.mean) * (length > 0)
         return np.asarray(rounding(self.columns) * (length + stored))
@@ -307,7 +306,7 @@ def trustworthy(gram: SecondOrder, limit: float = 1e6) -> bool:
 
 def as_pair(
     X: ArrayLike, Y: ArrayLike | None, weight: ArrayLike | None
-) -> tuple[NDArray[Any], NDArray[Any] | None, Array]:
+) -> tuple[NDArray[Any], NDArray[Any] | None, FloatArray]:
     X, weight = as_block(X, weight)
     if Y is None:
         return X, None, weight
@@ -330,7 +329,7 @@ def check_pair(a: SecondOrder, b: SecondOrder) -> None:
         raise ValueError(f"cannot merge {type(a).__name__}: {a.targets} targets here and {b.targets} there")
 
 
-def merge_weighted(facts: Any) -> tuple[float, Array, Array, Array]:
+def merge_weighted(facts: Any) -> tuple[float, FloatArray, FloatArray, FloatArray]:
     """Merge (weight, mean, tail) triples; the last array holds the rows √w (mean − overall mean)."""
     W, means, tails = (np.array(part) for part in zip(*facts, strict=True))
     total, mean, tail, offset = merge_means(W, means, tails)
@@ -339,7 +338,7 @@ def merge_weighted(facts: Any) -> tuple[float, Array, Array, Array]:
     return total, mean, tail, offset
 
 
-def triangular(A: Array) -> Array:
+def triangular(A: FloatArray) -> FloatArray:
     """R (q, q) of A = QR, padded with zero rows, diagonal made non-negative so that R is unique."""
     q = A.shape[1]
     R = np.zeros((q, q))
@@ -349,7 +348,7 @@ def triangular(A: Array) -> Array:
     return R
 
 
-def least_norm_step(null: Array, b: Array, scale: Array) -> Array:
+def least_norm_step(null: FloatArray, b: FloatArray, scale: FloatArray) -> FloatArray:
     """argmin_z ‖diag(1/scale)(b + null z)‖: the way to the solution of least norm in the user's units.
 
     Rows go largest first: with column pivoting that makes Householder QR accurate row by row (Cox & Higham
@@ -362,13 +361,13 @@ def least_norm_step(null: Array, b: Array, scale: Array) -> Array:
     move /= size
     order = np.argsort(-np.abs(move).max(axis=1), kind="stable")
     Q, T, pivot = qr(move[order], mode="economic", pivoting=True, check_finite=False)
-    step: Array = np.empty((null.shape[1], b.shape[1]))
+    step = np.empty((null.shape[1], b.shape[1]))
     step[pivot] = solve_triangular(T, -Q.T @ (b / scale[:, None])[order], check_finite=False)
     step /= size[:, None]
     return step
 
 
-def last_dependent(null: Array, fallback: NDArray[Any]) -> NDArray[np.intp]:
+def last_dependent(null: FloatArray, fallback: NDArray[Any]) -> NDArray[np.intp]:
     """The columns that depend on those before them, from a basis (p, m) of the combinations that vanish.
 
     The set that pivoting leaves out hangs on rounding; this one does not: of two equal columns, the later.

@@ -21,8 +21,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .numerics import FloatArray as Array
-from .statistic import Statistic, remaining, two_sum
+from separatrix.core.numerics import FloatArray
+from separatrix.core.statistic import Statistic
+from separatrix.core.statistics.means import remaining, two_sum
 
 FEW_CLASSES = 32  # up to which a product with an indicator matrix beats sorting the rows by class
 CENTRED = (
@@ -42,14 +43,14 @@ class Members:
         self,
         k: int,
         codes: NDArray[np.intp] | None = None,
-        weight: Array | None = None,
-        soft: Array | None = None,
+        weight: FloatArray | None = None,
+        soft: FloatArray | None = None,
     ):
         assert codes is not None or soft is not None
         self.k, self.codes, self.weight, self.soft = k, codes, weight, soft
 
     @cached_property
-    def matrix(self) -> Array:
+    def matrix(self) -> FloatArray:
         """R itself: (n, K)."""
         if self.soft is not None:
             return self.soft if self.weight is None else self.soft * self.weight[:, None]
@@ -68,7 +69,7 @@ class Members:
         present, first = np.unique(self.codes[order], return_index=True)
         return order, first, present
 
-    def sum(self, Z: Array) -> Array:
+    def sum(self, Z: FloatArray) -> FloatArray:
         """Σ_i R_ik z_i: (K, p)."""
         if self.soft is not None or self.k <= FEW_CLASSES:
             with np.errstate(all="ignore"):  # a NaN or an infinity shows in the sum, and is dealt with there
@@ -81,7 +82,7 @@ class Members:
         return out
 
     @cached_property
-    def count(self) -> Array:
+    def count(self) -> FloatArray:
         """W_k: (K,)."""
         if self.soft is not None:
             return self.matrix.sum(axis=0)
@@ -92,13 +93,13 @@ class Members:
         weight = None if self.weight is None else self.weight[labelled]
         return np.bincount(self.codes[labelled], weight, minlength=self.k).astype(np.float64)
 
-    def classes(self) -> list[tuple[int, NDArray[np.intp], Array]]:
+    def classes(self) -> list[tuple[int, NDArray[np.intp], FloatArray]]:
         """(k, its rows, their R_ik) for every class that has rows; a row of weight zero is absent."""
         if self.soft is not None:
             columns = ((k, self.matrix[:, k]) for k in range(self.k))
             return [(k, np.flatnonzero(w > 0), w[w > 0]) for k, w in columns if (w > 0).any()]
         order, first, present = self._by_class
-        found: list[tuple[int, NDArray[np.intp], Array]] = []
+        found: list[tuple[int, NDArray[np.intp], FloatArray]] = []
         for i, k in enumerate(present.tolist()):
             rows = order[first[i] : first[i + 1] if i + 1 < len(first) else len(order)]
             if self.weight is None:
@@ -120,10 +121,10 @@ class GroupMoments(Statistic):
     ([[100000000.0], [5.0]], [[2.0], [0.0]])
     """
 
-    weight: Array
-    mean: Array
-    tail: Array
-    second: Array
+    weight: FloatArray
+    mean: FloatArray
+    tail: FloatArray
+    second: FloatArray
 
     @classmethod
     def zero(cls, k: int, p: int) -> Self:
@@ -138,7 +139,7 @@ class GroupMoments(Statistic):
         return cls.of_sums(count, first, second) or cls.centred(X, members)
 
     @classmethod
-    def of_sums(cls, count: Array, first: Array, second: Array) -> Self | None:
+    def of_sums(cls, count: FloatArray, first: FloatArray, second: FloatArray) -> Self | None:
         """From Σ R x and Σ R x², unless a column is constant, far from its spread, missing or not finite."""
         with np.errstate(all="ignore"):
             weight = np.repeat(count[:, None], first.shape[1], axis=1)
@@ -178,7 +179,7 @@ class GroupMoments(Statistic):
         return cls(weight, mean, tail, second)
 
     @property
-    def variance(self) -> Array:
+    def variance(self) -> FloatArray:
         """second / weight; NaN where there are no rows."""
         with np.errstate(all="ignore"):
             return self.second / self.weight
@@ -236,10 +237,10 @@ class GroupScatter(Statistic):
     ([1.0, 12.0], [10.0])
     """
 
-    weight: Array
-    mean: Array
-    tail: Array
-    scatter: Array
+    weight: FloatArray
+    mean: FloatArray
+    tail: FloatArray
+    scatter: FloatArray
     group: NDArray[np.intp]
 
     @classmethod
@@ -260,7 +261,7 @@ class GroupScatter(Statistic):
         return total
 
     @classmethod
-    def of_plain_sums(cls, count: Array, sums: Array, products: Array) -> Self | None:
+    def of_plain_sums(cls, count: FloatArray, sums: FloatArray, products: FloatArray) -> Self | None:
         """One group from Σ x by class and Σ x xᵀ, unless columns lie so far off that subtracting costs digits."""
         with np.errstate(all="ignore"):
             mean = np.where(count[:, None] > 0, sums / count[:, None], 0.0)
@@ -346,8 +347,8 @@ class GroupSums(Statistic):
     [[2.0, 2.0]]
     """
 
-    value: Array
-    weight: Array
+    value: FloatArray
+    weight: FloatArray
 
     @classmethod
     def zero(cls, k: int, p: int) -> Self:
@@ -376,7 +377,7 @@ class GroupCounts(Statistic):
     [[2.0, 1.0, 5.0]]
     """
 
-    tables: tuple[Array, ...]
+    tables: tuple[FloatArray, ...]
 
     @classmethod
     def zero(cls, k: int, p: int) -> Self:
@@ -385,7 +386,7 @@ class GroupCounts(Statistic):
     @classmethod
     def of(cls, X: NDArray[Any], members: Members) -> Self:
         """X holds level numbers 0, 1, …; NaN (or a negative number) is no level."""
-        tables: list[Array] = []
+        tables: list[FloatArray] = []
         k = members.k
         for column in X.T:
             known = column >= 0
@@ -426,7 +427,7 @@ class GroupCounts(Statistic):
         return type(self)(tuple(_padded_sum(a, b) for a, b in zip(self.tables, other.tables, strict=True)))
 
 
-def _padded_sum(a: Array, b: Array) -> Array:
+def _padded_sum(a: FloatArray, b: FloatArray) -> FloatArray:
     wide, narrow = (a, b) if a.shape[1] >= b.shape[1] else (b, a)
     total = wide.copy()
     total[:, : narrow.shape[1]] += narrow
@@ -443,12 +444,12 @@ def _spread(statistic: Any, index: NDArray[np.intp], k: int) -> Any:
     return type(statistic)(*out)
 
 
-def _heavier(a: GroupMoments, b: GroupMoments) -> tuple[Array, Array]:
+def _heavier(a: GroupMoments, b: GroupMoments) -> tuple[FloatArray, FloatArray]:
     first = a.weight >= b.weight
     return np.where(first, a.mean, b.mean), np.where(first, a.tail, b.tail)
 
 
-def _one_present(cells: Array, present: NDArray[np.bool_]) -> Array:
+def _one_present(cells: FloatArray, present: NDArray[np.bool_]) -> FloatArray:
     """A value each column really takes (its first), so that nothing far away is subtracted."""
     at = present.argmax(axis=0)
     shift = cells[at, np.arange(cells.shape[1])]
