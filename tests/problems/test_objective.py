@@ -16,7 +16,7 @@ from separatrix.problems.coordinates import (
     gram_coordinates,
     singular_coordinates,
 )
-from separatrix.problems.objective import Objective, helmert
+from separatrix.problems.objective import Memo, Objective, helmert
 from tests.data.naive import Naive
 
 quick = settings(max_examples=12, deadline=None)
@@ -451,3 +451,23 @@ def test_scores_of_ten_thousand_are_finite(name, scale):
         at = objective.evaluate(scale * theta, order)
         assert np.isfinite(at.value) and np.isfinite(at.gradient).all()
         assert at.hessian is None or np.isfinite(at.hessian).all()
+
+
+# ---- what sweeps leave to the next travels in the open ----
+
+
+@pytest.mark.parametrize("name", ["logistic", "multinomial"])
+@pytest.mark.parametrize("storage", ["C", "csr"])
+def test_a_memo_changes_no_number_and_an_objective_keeps_nothing(name, storage):
+    X = draw_cells(np.random.default_rng(4))
+    objective, _, theta = problem(17, name, X=X, store=STORAGE[storage])
+    before, memo = set(vars(objective)), Memo()
+    for point in (theta, 0.5 * theta, theta):
+        with_memo, without = objective.evaluate(point, memo=memo), objective.evaluate(point)
+        assert with_memo.value == without.value
+        np.testing.assert_array_equal(with_memo.gradient, without.gradient)
+    assert memo.radius is None
+    seen = objective.evaluate(theta, order=2, memo=memo).radius
+    assert memo.radius == seen == objective.evaluate(0 * theta, memo=memo).radius
+    kept = {k: v for k, v in vars(objective).items() if k not in before}
+    assert not any(isinstance(v, list) for v in kept.values())

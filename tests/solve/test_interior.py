@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from separatrix.data.engine import engine
 from separatrix.data.rows import Rows
-from separatrix.problems.margin import Machine, best_intercept
+from separatrix.problems.margin import MarginMachine, best_intercept
 from separatrix.solve.ascent import coordinate_ascent, joint_ascent
 from separatrix.solve.finite_newton import finite_newton
 from separatrix.solve.interior import interior
@@ -35,9 +35,9 @@ def machine_of(kind, seed, *, squared=False, intercept=True, C=1.0, sparse=False
     weight[:2] = C
     rows = Rows.of(sp.csr_matrix(X) if sparse else X)
     if kind == "hinge":
-        return Machine.hinge(rows, y, weight, squared=squared, fit_intercept=intercept)
+        return MarginMachine.hinge(rows, y, weight, squared=squared, fit_intercept=intercept)
     target = 3.0 * X[:, 0] + rng.standard_normal(len(y)) + 10.0
-    return Machine(rows, target, weight, weight, 0.3, squared, intercept)
+    return MarginMachine(rows, target, weight, weight, 0.3, squared, intercept)
 
 
 def centre(machine):
@@ -107,7 +107,7 @@ def test_interior_point_is_the_same_on_every_engine_and_grid():
             with engine(kind, blocks=blocks):
                 rows = Rows.of(X)
                 fits[kind, blocks] = interior(
-                    Machine.hinge(rows, y, np.ones(len(y))), rows.moments().mean, 1e-8, 60
+                    MarginMachine.hinge(rows, y, np.ones(len(y))), rows.moments().mean, 1e-8, 60
                 )
     np.testing.assert_array_equal(fits["serial", 5].coef, fits["threads", 5].coef)
     for fit in fits.values():
@@ -116,8 +116,8 @@ def test_interior_point_is_the_same_on_every_engine_and_grid():
 
 def test_a_far_origin_costs_no_digits():
     X, y, _ = table(5, n=300)
-    near = Machine.hinge(Rows.of(X), y, np.ones(len(y)))
-    far = Machine.hinge(Rows.of(X + 1e6), y, np.ones(len(y)))
+    near = MarginMachine.hinge(Rows.of(X), y, np.ones(len(y)))
+    far = MarginMachine.hinge(Rows.of(X + 1e6), y, np.ones(len(y)))
     a, b = interior(near, centre(near), 1e-8, 100), interior(far, centre(far), 1e-8, 100)
     assert b.stopped_by == "gap ≤ tol"
     np.testing.assert_allclose(b.coef, a.coef, rtol=0, atol=1e-4)
@@ -152,7 +152,7 @@ def test_joint_passes_are_the_machines_apart(squared, intercept):
     for k in range(4):
         cost = np.where(codes == k, 2.0, 1.0)
         y = np.where(codes == k, 1.0, -1.0)
-        machines.append(Machine.hinge(rows, y, cost, squared=squared, fit_intercept=intercept))
+        machines.append(MarginMachine.hinge(rows, y, cost, squared=squared, fit_intercept=intercept))
     for a, b in ((0, 4), (1, 3)):
         together = joint_ascent(rows.source, codes, machines[a:b], a, 1e-8, 50_000)
         for fit, machine in zip(together, machines[a:b], strict=True):
@@ -218,7 +218,7 @@ def test_an_interior_point_stops_where_only_rounding_is_left(seed, price):
     X = 20.0 * rng.standard_normal((50, 2))
     y = np.where(rng.random(50) < 0.5, 1.0, -1.0)
     y[:2] = [1.0, -1.0]
-    machine = Machine.hinge(Rows.of(X), y, np.where(y > 0, *price))
+    machine = MarginMachine.hinge(Rows.of(X), y, np.where(y > 0, *price))
     fit = interior(machine, X.mean(axis=0), 1e-6, 1000, further=1e-300)
     assert fit.iterations < 60
     if price != (1e6, 1e-6):  # there 1e12 of cost cancel in the sums of multipliers

@@ -30,7 +30,7 @@ _OWN = {
     "data.columns": "data: Column Encoding",
     "problems.coordinates": "problem: Blind Coordinates",
     "data.discretise": "Discretizer",
-    "problems.firth": "problem: FirthObjective Whitened Correction",
+    "problems.firth": "problem: FirthObjective whitened=WhitenedTask Correction",
     "problems.objective": "problem: Evaluation Objective",
     "data.observations": "data: Observations",
     "problems.prior": "problem: Prior",

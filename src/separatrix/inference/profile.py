@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray
-from separatrix.problems.objective import Evaluation, Objective
+from separatrix.problems.objective import Evaluation, Memo, Objective
 from separatrix.verdict.gaps import factorise
 
 STEPS = 200
@@ -36,7 +36,7 @@ def constrained_minimum(
     objective: Objective, theta: FloatArray, at: Evaluation, a: FloatArray, r: FloatArray
 ) -> Constrained:
     """min F subject to Aθ = r, from the unconstrained minimum θ; A (c, k) meets θ.T.ravel()."""
-    point, now = theta, at
+    point, now, memo = theta, at, Memo()
     first, last = True, np.inf
     for _ in range(STEPS):
         assert now.hessian is not None
@@ -62,7 +62,7 @@ def constrained_minimum(
         if first:  # onto the constraint, where a parabola would have its minimum
             d = d - q @ bars[:, 1]
         step = d.reshape(point.shape[::-1]).T
-        found = _lower(objective, point, now, step, left, anywhere=first)
+        found = _lower(objective, memo, point, now, step, left, anywhere=first)
         if found is None:
             return Constrained(point, now, not first and left <= 1e-12 * scale)
         point, now = found
@@ -71,14 +71,21 @@ def constrained_minimum(
 
 
 def _lower(
-    objective: Objective, point: FloatArray, now: Evaluation, step: FloatArray, left: float, *, anywhere: bool
+    objective: Objective,
+    memo: Memo,
+    point: FloatArray,
+    now: Evaluation,
+    step: FloatArray,
+    left: float,
+    *,
+    anywhere: bool,
 ) -> tuple[FloatArray, Evaluation] | None:
     """A point along the step with a lower F (the first step only has to end where F is finite)."""
     size = 1.0
     slack = 4e-16 * abs(now.value)
     for _ in range(40):
         trial = point + size * step
-        new = objective.evaluate(trial, order=2)
+        new = objective.evaluate(trial, order=2, memo=memo)
         if np.isfinite(new.value) and (anywhere or new.value <= now.value - 1e-4 * size * left + slack):
             return trial, new
         if anywhere:
@@ -105,7 +112,7 @@ def _by_newton(
 ) -> float:
     """Venzon and Moolgavkar's sequence; NaN where it does not settle within a few steps."""
     level = at.value + rise
-    point, now = theta, at
+    point, now, memo = theta, at, Memo()
     for count in range(QUICK):
         assert now.hessian is not None
         solve = factorise(now.hessian).solve
@@ -122,7 +129,7 @@ def _by_newton(
         # where even the lowest point in reach lies above the level: back onto the ridge of the profile first
         bar = sign * np.sqrt(2.0 * room / along) if room > 0 else float(a @ p) / along
         point = point + (bar * q - p).reshape(point.shape[::-1]).T
-        now = objective.evaluate(point, order=2)
+        now = objective.evaluate(point, order=2, memo=memo)
         if not (np.isfinite(now.value) and now.value <= level + 10.0 * rise):
             return np.nan
     return np.nan

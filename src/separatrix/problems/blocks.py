@@ -22,7 +22,7 @@ from separatrix.problems.coordinates import Coordinates
 
 
 @dataclass(frozen=True)
-class Task:
+class SweepTask:
     """What a block needs to know of θ: u (p,) or (p, K−1) multiplies centred raw columns, b is the score there.
 
     Scores of K classes are turned by ``class_basis`` after the product: n is the short side where it matters.
@@ -107,7 +107,9 @@ class Partial:
 @np.errstate(
     over="ignore", invalid="ignore"
 )  # a trial step may leave the range of numbers: F is inf or NaN there
-def evaluate_block(block: Block, task: Task, memo: FloatArray | None) -> tuple[Partial, FloatArray | None]:
+def evaluate_block(
+    block: Block, task: SweepTask, memo: FloatArray | None
+) -> tuple[Partial, FloatArray | None]:
     if task.order == 2:
         return _second_order(block, task), memo
     if block.sparse and not (task.inner or task.explicit):
@@ -125,7 +127,7 @@ def _weighted(block: Block, part: slice, *arrays: FloatArray) -> float:
     return float(weight.sum())
 
 
-def _first_order_dense(block: Block, task: Task) -> Partial:
+def _first_order_dense(block: Block, task: SweepTask) -> Partial:
     factor, offset = task.factor, task.offset
     gradient, lift = np.zeros_like(factor), np.zeros_like(task.b, dtype=float)
     weight = value = radius = drift = 0.0
@@ -152,7 +154,7 @@ def _present(block: Block, part: slice, cells: FloatArray) -> FloatArray:
     return cells if block.weight is None else cells[block.weight[part] > 0]
 
 
-def _drift(cells: FloatArray, task: Task) -> float:
+def _drift(cells: FloatArray, task: SweepTask) -> float:
     """The most a row's score changed; with K classes the widest range of its changes."""
     assert task.moved is not None
     factor, offset = task.moved
@@ -163,7 +165,7 @@ def _drift(cells: FloatArray, task: Task) -> float:
 
 
 def _first_order_sparse(
-    block: Block, task: Task, memo: FloatArray | None
+    block: Block, task: SweepTask, memo: FloatArray | None
 ) -> tuple[Partial, FloatArray | None]:
     """Only the stored cells are touched: the centre enters through the offset and the lift.
 
@@ -205,7 +207,7 @@ class InterceptSums:
         return InterceptSums(self.slope + other.slope, self.bend + other.bend)
 
 
-def intercept_sums(block: Block, task: Task, memo: Any) -> tuple[InterceptSums, FloatArray]:
+def intercept_sums(block: Block, task: SweepTask, memo: Any) -> tuple[InterceptSums, FloatArray]:
     """Derivatives in the intercept alone; the memo is the rows' scores without it."""
     scores = _scores(block, task) if memo is None else memo
     _, slope, curvature = task.loss.derivatives(task.spread(scores + task.b), block.y)
@@ -216,7 +218,7 @@ def intercept_sums(block: Block, task: Task, memo: Any) -> tuple[InterceptSums, 
     return InterceptSums(slope, curvature), scores
 
 
-def _scores(block: Block, task: Task) -> FloatArray:
+def _scores(block: Block, task: SweepTask) -> FloatArray:
     """The score of every row of the block, the intercept left out."""
     offset = task.offset - task.b
     if block.sparse and not (task.inner or task.explicit):
@@ -227,7 +229,7 @@ def _scores(block: Block, task: Task) -> FloatArray:
     return scores
 
 
-def _second_order(block: Block, task: Task) -> Partial:
+def _second_order(block: Block, task: SweepTask) -> Partial:
     """One product AᵀA a tile and class pair, A the rows weighted by root curvature, with a column of ones.
 
     Near the origin the raw cells are used as they are and H is centred and scaled afterwards, which spares two
@@ -271,7 +273,7 @@ def _second_order(block: Block, task: Task) -> Partial:
     return Partial(weight, value, gradient, lift, hessian, float(np.sqrt(radius)))
 
 
-def _radius_squared(cells: FloatArray, task: Task, scratch: FloatArray) -> float:
+def _radius_squared(cells: FloatArray, task: SweepTask, scratch: FloatArray) -> float:
     """max ‖z_i‖² of a tile, the intercept's one included; ``scratch`` has room for the tile."""
     c = task.coordinates
     one = c.lift**2 if task.fit_intercept else 0.0
@@ -288,7 +290,7 @@ def _radius_squared(cells: FloatArray, task: Task, scratch: FloatArray) -> float
     return one + max(float(norms.max()) + float(np.sum(s2 * c.centre**2)), 0.0)
 
 
-def to_inner(hessian: FloatArray, q: int, task: Task) -> None:
+def to_inner(hessian: FloatArray, q: int, task: SweepTask) -> None:
     """H of raw columns → H of inner ones, in place: T H Tᵀ with T = [scale·I, −scale·centre; 0, lift]."""
     c, one = task.coordinates, int(task.fit_intercept)
     width = q - one

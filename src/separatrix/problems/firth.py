@@ -36,8 +36,8 @@ from separatrix.core.numerics import EPS, FloatArray, softmax
 from separatrix.core.responses import Binomial, GlmLoss, Poisson
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block
-from separatrix.problems.blocks import Task
-from separatrix.problems.objective import Evaluation, Objective
+from separatrix.problems.blocks import SweepTask
+from separatrix.problems.objective import Evaluation, Memo, Objective
 
 BINOMIAL_LINKS = ("logit", "probit", "cloglog")
 EXACT = 1e8  # products nQ³ up to which a sweep also takes C: less than a tenth of a second
@@ -104,6 +104,7 @@ class FirthObjective(Objective):
         stride: int = 1,
         since: FloatArray | None = None,
         radius: bool = False,
+        memo: Memo | None = None,
     ) -> Evaluation:
         """F and its derivatives up to ``order`` at θ, by two sweeps over all rows.
 
@@ -115,7 +116,7 @@ class FirthObjective(Objective):
             raise ValueError(
                 f"a sample says nothing of a determinant: evaluate every tile (stride 1, not {stride})"
             )
-        at = super().evaluate(theta, 2)
+        at = super().evaluate(theta, 2, memo=memo)
         root = _root(at.hessian) if math.isfinite(at.value) else None
         if root is None:
             nowhere = np.full(self.shape, np.nan)
@@ -124,7 +125,7 @@ class FirthObjective(Objective):
         log_det = 2 * float(np.log(np.diag(root)).sum()) + self.n_directions * math.log(W) - 2 * self._log_det
         exact = order == 2 and self.rows.n * (self.n_classes or 1) * size**3 <= EXACT
         task = self._task(*self.split(theta), order=2)
-        total, _ = sweep(correct_block, self.rows, Whitened(task, _inverse(root).T, W, order, exact))
+        total, _ = sweep(correct_block, self.rows, WhitenedTask(task, _inverse(root).T, W, order, exact))
         correction = (root @ total.gradient).reshape(theta.shape[::-1]).T
         return replace(
             at,
@@ -149,7 +150,7 @@ class FirthObjective(Objective):
 
     def _task(
         self, t: FloatArray, b: FloatArray, order: int, stride: int = 1, want_radius: bool = False
-    ) -> Task:
+    ) -> SweepTask:
         """Tiles in inner coordinates: a determinant feels the digits that centring sums of raw cells would lose."""
         return replace(super()._task(t, b, order, stride, want_radius), inner=True)
 
@@ -167,10 +168,10 @@ class FirthObjective(Objective):
 
 
 @dataclass(frozen=True)
-class Whitened:
+class WhitenedTask:
     """What the second sweep knows: θ, and the (Q, Q) that takes rows to a = L⁻¹z, where LLᵀ = I/W."""
 
-    task: Task
+    task: SweepTask
     whiten: FloatArray
     weight: float
     order: int
@@ -194,7 +195,7 @@ class Correction:
         return Correction(self.gradient + other.gradient, bend, skew)
 
 
-def correct_block(block: Block, params: Whitened, memo: None) -> tuple[Correction, None]:
+def correct_block(block: Block, params: WhitenedTask, memo: None) -> tuple[Correction, None]:
     """The sums of :class:`Correction` over a block, by dense tiles in inner coordinates."""
     task, size = params.task, len(params.whiten)
     corner = np.tril_indices(size) if params.exact else None
@@ -215,7 +216,7 @@ def correct_block(block: Block, params: Whitened, memo: None) -> tuple[Correctio
 
 
 def _one_head(
-    params: Whitened, z: FloatArray, eta: FloatArray, y: FloatArray, s: FloatArray, corner: Corner | None
+    params: WhitenedTask, z: FloatArray, eta: FloatArray, y: FloatArray, s: FloatArray, corner: Corner | None
 ) -> Correction:
     a = np.dot(z, params.whiten)
     v = np.einsum("ij,ij->i", a, a) / params.weight
@@ -231,7 +232,7 @@ def _one_head(
 
 
 def _heads(
-    params: Whitened, z: FloatArray, eta: FloatArray, y: FloatArray, s: FloatArray, corner: Corner | None
+    params: WhitenedTask, z: FloatArray, eta: FloatArray, y: FloatArray, s: FloatArray, corner: Corner | None
 ) -> Correction:
     """K classes: a row has K parts α_k = Σ_h (Qᵀ(e_k − P))_h a_h of weight P_k, and d_k = ‖α_k‖²/W."""
     basis = params.task.class_basis

@@ -30,11 +30,11 @@ MISSED = 1e-7  # of the targets' range: a row farther outside a tube without sla
 
 
 @dataclass(frozen=True)
-class Machine:
+class MarginMachine:
     """The problem of the module: rows (n, p), t, up and down (n,), ε, whether h is squared, whether b is fitted.
 
     >>> rows = Rows.of(np.array([[0.0], [2.0]]))
-    >>> machine = Machine.hinge(rows, np.array([-1.0, 1.0]), np.ones(2))
+    >>> machine = MarginMachine.hinge(rows, np.array([-1.0, 1.0]), np.ones(2))
     >>> proof = machine.prove(np.array([1.0]), -1.0, np.array([-0.5, 0.5]))
     >>> proof.primal, proof.dual
     (0.5, 0.5)
@@ -51,7 +51,7 @@ class Machine:
     @classmethod
     def hinge(
         cls, rows: Rows, y: FloatArray, cost: FloatArray, *, squared: bool = False, fit_intercept: bool = True
-    ) -> Machine:
+    ) -> MarginMachine:
         """max(0, 1 − yη), y = ±1, at ``cost`` a row."""
         up, down = np.where(y > 0, cost, 0.0), np.where(y < 0, cost, 0.0)
         return cls(rows, y, up, down, 0.0, squared, fit_intercept)
@@ -198,7 +198,7 @@ def blocked(rows: Rows, *arrays: Any) -> list[tuple[Any, ...]]:
     return [tuple(a[lo:hi] for a in arrays) for lo, hi in pairwise(rows.edges)]
 
 
-def best_intercept(machine: Machine, eta: FloatArray, intercept: float) -> float:
+def best_intercept(machine: MarginMachine, eta: FloatArray, intercept: float) -> float:
     """b that minimises the loss for given w: η holds w·x + ``intercept``. O(n log n).
 
     The slope of the loss in b rises; hinge sides change it by a jump at their corner, squares by a kink.

@@ -27,7 +27,7 @@ from separatrix.core.losses import Loss
 from separatrix.core.numerics import FloatArray
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Rows
-from separatrix.problems.blocks import Partial, Task, evaluate_block, intercept_sums, to_inner
+from separatrix.problems.blocks import Partial, SweepTask, evaluate_block, intercept_sums, to_inner
 from separatrix.problems.coordinates import Coordinates
 
 DENSE_TILES = 4096  # columns up to which sparse rows far from the origin go through dense, centred tiles
@@ -52,6 +52,18 @@ class Evaluation:
     )  # the most a row's scores changed since the point asked about, as a range over classes
 
 
+@dataclass
+class Memo:
+    """What the sweeps of one solve leave to the next; whoever solves holds it and passes it along.
+
+    ``blocks``: what each block may write on again; ``radius``: max_i ‖z_i‖ once a full sweep has seen it, for it does
+    not depend on θ.
+    """
+
+    blocks: list[FloatArray | None] | None = None
+    radius: float | None = None
+
+
 @dataclass(frozen=True)
 class Objective:
     """F over given rows, in given coordinates; ``n_classes`` is None for one score a row.
@@ -72,16 +84,6 @@ class Objective:
     @cached_property
     def total_weight(self) -> float:
         return self.rows.total_weight
-
-    @cached_property
-    def _radius(self) -> list[float]:
-        """max_i ‖z_i‖ once a full second-order sweep has seen it: it does not depend on θ."""
-        return []
-
-    @cached_property
-    def _memory(self) -> list[FloatArray | None]:
-        """What a sweep may write on again in the next, block by block."""
-        return []
 
     @cached_property
     def class_basis(self) -> FloatArray | None:
@@ -152,24 +154,27 @@ class Objective:
         stride: int = 1,
         since: FloatArray | None = None,
         radius: bool = False,
+        memo: Memo | None = None,
     ) -> Evaluation:
         """F and its derivatives up to ``order`` at θ by one sweep; over every ``stride``-th tile only.
 
         With ``since``, a sweep of the first order also measures how far scores moved from that point to θ; with
-        ``radius`` it measures max ‖z_i‖ too, as every sweep of the second order does.
+        ``radius`` it measures max ‖z_i‖ too, as every sweep of the second order does. ``memo`` is what earlier sweeps
+        of this objective left, and is written on.
         """
+        memo = Memo() if memo is None else memo
         measure = since is not None and order == 1 and not self.rows.sparse
         first_radius = radius and measure and self.coordinates.basis is None
-        want_radius = stride == 1 and not self._radius and (order == 2 or first_radius)
+        want_radius = stride == 1 and memo.radius is None and (order == 2 or first_radius)
         task = self._task(*self.split(theta), order, stride, want_radius)
         if since is not None and measure:
             moved = self._task(*self.split(theta - since), order)
             task = replace(task, moved=(moved.factor, moved.offset))
         light = stride > 1 and self.rows.n * self.rows.p < LIGHT_CELLS * stride * self.rows.n_blocks
         total: Partial
-        total, self._memory[:] = sweep(evaluate_block, self.rows, task, self._memory or None, light=light)
+        total, memo.blocks = sweep(evaluate_block, self.rows, task, memo.blocks, light=light)
         if want_radius:
-            self._radius.append(total.radius)
+            memo.radius = total.radius
         hessian = None
         if total.hessian is not None:
             hessian = total.hessian / total.weight
@@ -180,13 +185,13 @@ class Objective:
             total.value / total.weight + penalty,
             self._gradient(total, task),
             hessian,
-            self._radius[0] if self._radius else self.loose_radius,
+            self.loose_radius if memo.radius is None else memo.radius,
             penalty,
             min(total.weight / self.total_weight, 1.0),
             total.drift,
         )
 
-    def _gradient(self, total: Partial, task: Task) -> FloatArray:
+    def _gradient(self, total: Partial, task: SweepTask) -> FloatArray:
         """∂F/∂θ from sums over raw (or inner) columns and the sum of slopes; ``total`` is used up."""
         c, slope = self.coordinates, total.gradient
         gradient = np.empty(self.shape)
@@ -227,12 +232,12 @@ class Objective:
 
     def _task(
         self, t: FloatArray, b: FloatArray, order: int, stride: int = 1, want_radius: bool = False
-    ) -> Task:
+    ) -> SweepTask:
         c = self.coordinates
         u = np.ascontiguousarray(c.weights(t))
         inner = c.delicate or (order == 2 and (c.basis is not None or c.far))
         explicit = c.far and (not self.rows.sparse or self.rows.p <= DENSE_TILES)
-        return Task(
+        return SweepTask(
             self.loss,
             t,
             u,

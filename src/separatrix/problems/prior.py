@@ -27,7 +27,7 @@ from separatrix.core.statistics import Moments, QRFactor
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows
 from separatrix.problems.coordinates import Coordinates
-from separatrix.problems.objective import Evaluation, Objective, helmert
+from separatrix.problems.objective import Evaluation, Memo, Objective, helmert
 
 
 @dataclass(frozen=True)
@@ -210,8 +210,9 @@ class PriorObjective(Objective):
         stride: int = 1,
         since: FloatArray | None = None,
         radius: bool = False,
+        memo: Memo | None = None,
     ) -> Evaluation:
-        at = super().evaluate(theta, order, stride, since, radius)
+        at = super().evaluate(theta, order, stride, since, radius, memo)
         penalty, gradient = self.penalty(theta)
         if at.hessian is not None:
             at.hessian[:] += self.weigher

@@ -27,7 +27,7 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.interrupts import check, until_interrupted
 from separatrix.loops.ascent import dense_pass, joint_pass, own_sums, shuffle, sparse_pass
 from separatrix.loops.sparse import back_k, scores_k
-from separatrix.problems.margin import Machine, Proof, best_intercept
+from separatrix.problems.margin import MarginMachine, Proof, best_intercept
 from separatrix.solve.interior import MarginFit
 
 PATIENCE, SHRUNK, GROWTH = 10, 0.5, 2.0  # after so many passes Σβ has shrunk so much, or ρ grows so much
@@ -40,7 +40,7 @@ def first_look(tol: float) -> float:
 
 
 def coordinate_ascent(
-    machine: Machine, tol: float, max_iter: int, *, seed: int = 0, verbose: int = 0
+    machine: MarginMachine, tol: float, max_iter: int, *, seed: int = 0, verbose: int = 0
 ) -> MarginFit:
     """Maximise the dual until it proves a relative gap of ``tol``, in at most ``max_iter`` passes."""
     if machine.rows.lazy:
@@ -51,7 +51,7 @@ def coordinate_ascent(
 class _Ascent:
     """The moving state of one solve."""
 
-    def __init__(self, machine: Machine, seed: int, verbose: int):
+    def __init__(self, machine: MarginMachine, seed: int, verbose: int):
         self.machine, self.verbose = machine, verbose
         rows = machine.rows
         X = rows.source
@@ -164,7 +164,7 @@ class _Ascent:
 def joint_ascent(
     X: Any,
     codes: np.ndarray,
-    machines: Sequence[Machine],
+    machines: Sequence[MarginMachine],
     first: int,
     tol: float,
     max_iter: int,
@@ -203,7 +203,7 @@ def joint_ascent(
 class _JointAscent:
     """The moving state of a joint solve: w (p, K), β (n, K), b and Σβ (K,)."""
 
-    def __init__(self, X: Any, codes: np.ndarray, machines: Sequence[Machine], first: int, seed: int):
+    def __init__(self, X: Any, codes: np.ndarray, machines: Sequence[MarginMachine], first: int, seed: int):
         self.X, self.codes, self.machines, self.first = X, codes, machines, first
         k, (n, p) = len(machines), X.shape
         self.own, self.others = np.zeros(n), np.zeros(n)

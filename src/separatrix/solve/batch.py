@@ -28,7 +28,7 @@ from separatrix.problems.coordinates import Coordinates
 from separatrix.problems.gram import Index
 from separatrix.problems.objective import Objective
 from separatrix.solve.linear import Problem, minimise
-from separatrix.solve.registry import SOLVERS
+from separatrix.solve.registry import NEWTON
 from separatrix.verdict.gaps import ROUNDING, Factor, curvature_gap, factorise, range_factor
 
 TILE_CELLS = 1 << 16  # scores of a tile of rows in all bags: half a megabyte
@@ -91,7 +91,7 @@ def fit_batch(problem: Problem, weights: BagWeights, C: float, tol: float) -> Ba
     ridge = np.zeros(len(totals)) if np.isinf(C) else 1.0 / (C * totals)
     problem = replace(problem, ridge=float(ridge.mean()))
     with one_blas_thread():
-        start = minimise(problem, SOLVERS["newton"], tol=1e-2, max_iter=50)
+        start = minimise(problem, NEWTON, tol=1e-2, max_iter=50)
         if start.outcome.stopped_by == "interrupted":
             raise KeyboardInterrupt("no bag was finished")
         objective = start.objective
@@ -185,8 +185,8 @@ class _Batch:
         u = t * c.scale
         b = c.lift * inner[..., -1] if o.fit_intercept else np.zeros(u.shape[:2])
         some = None if len(bags) == len(self.totals) else bags
-        task = _Task(u, b if c.far else b - u @ c.centre, c, o.class_basis, self.weights, some, wanted)
-        total: _Sums = sweep(_batch_sums, o.rows, task)[0]
+        task = _BagTask(u, b if c.far else b - u @ c.centre, c, o.class_basis, self.weights, some, wanted)
+        total: _BagSums = sweep(_batch_sums, o.rows, task)[0]
         slope, lift = total.gradient, total.lift
         if not c.far:
             slope = slope - lift[..., None] * c.centre
@@ -266,7 +266,7 @@ class _Batch:
         size, n = gradient.shape[1], self.objective.rows.n
         stride = int(np.clip(n // (SAMPLED * size), 1, THINNEST))
         gap = np.full(len(failed), np.inf)
-        goal = max(SOLVERS["newton"].goal(tol), 1e-13) * np.abs(self.value)
+        goal = max(NEWTON.goal(tol), 1e-13) * np.abs(self.value)
         bend = range_factor(self.objective)
 
         def prove(bag: int) -> None:
@@ -313,7 +313,7 @@ class _Batch:
 
 
 @dataclass(frozen=True, eq=False)
-class _Task:
+class _BagTask:
     """u (bags, heads, p) multiplies the cells, offset (bags, heads) is the score where they are zero."""
 
     u: FloatArray
@@ -326,19 +326,19 @@ class _Task:
 
 
 @dataclass(frozen=True, eq=False)
-class _Sums:
+class _BagSums:
     """Sums over some rows for every bag: slopes times cells (bags, heads, p), slopes (bags, heads), losses."""
 
     gradient: FloatArray
     lift: FloatArray
     value: FloatArray
 
-    def __add__(self, other: _Sums) -> _Sums:
-        return _Sums(self.gradient + other.gradient, self.lift + other.lift, self.value + other.value)
+    def __add__(self, other: _BagSums) -> _BagSums:
+        return _BagSums(self.gradient + other.gradient, self.lift + other.lift, self.value + other.value)
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _batch_sums(block: Block, task: _Task, _memo: Any) -> tuple[_Sums, None]:
+def _batch_sums(block: Block, task: _BagTask, _memo: Any) -> tuple[_BagSums, None]:
     bags, heads, p = task.u.shape
     u = np.ascontiguousarray(task.u.reshape(-1, p))
     gradient, lift, value = np.zeros((bags * heads, p)), np.zeros((bags, heads)), np.zeros(bags)
@@ -358,11 +358,11 @@ def _batch_sums(block: Block, task: _Task, _memo: Any) -> tuple[_Sums, None]:
         slope = slopes(scores, block.y[part], s, task, value)
         gradient += np.dot(slope.reshape(bags * heads, -1), cells)
         lift += slope.sum(axis=2)
-    return _Sums(gradient.reshape(bags, heads, p), lift, value), None
+    return _BagSums(gradient.reshape(bags, heads, p), lift, value), None
 
 
 def _two_classes(
-    scores: FloatArray, y: FloatArray, s: np.ndarray, task: _Task, value: FloatArray
+    scores: FloatArray, y: FloatArray, s: np.ndarray, task: _BagTask, value: FloatArray
 ) -> FloatArray:
     """s ℓ' of the logistic loss, y = ±1, in the place of the scores; Σ s ℓ is added to ``value`` where wanted."""
     m = scores[:, 0]
@@ -379,7 +379,9 @@ def _two_classes(
     return scores
 
 
-def _many_classes(scores: FloatArray, y: Index, s: np.ndarray, task: _Task, value: FloatArray) -> FloatArray:
+def _many_classes(
+    scores: FloatArray, y: Index, s: np.ndarray, task: _BagTask, value: FloatArray
+) -> FloatArray:
     """s (P − Y) turned back to K − 1 heads; Σ s ℓ is added to ``value`` where wanted."""
     assert task.class_basis is not None
     eta = np.matmul(task.class_basis, scores)

@@ -22,12 +22,12 @@ from separatrix.data.engine import sweep
 from separatrix.data.interrupts import until_interrupted
 from separatrix.data.rows import Block
 from separatrix.loops.interior import picked_rows
-from separatrix.problems.margin import Machine, Proof, best_intercept, blocked
+from separatrix.problems.margin import MarginMachine, Proof, best_intercept, blocked
 from separatrix.solve.interior import STALLED, MarginFit, moves
 
 
 def finite_newton(
-    machine: Machine, centre: FloatArray, tol: float, max_iter: int, *, verbose: int = 0
+    machine: MarginMachine, centre: FloatArray, tol: float, max_iter: int, *, verbose: int = 0
 ) -> MarginFit:
     """Minimise until a dual point proves a relative gap of ``tol``; ``centre`` as for the interior point."""
     if not machine.squared or machine.hard:
@@ -84,7 +84,7 @@ def finite_newton(
     return MarginFit(coef, b, proof, iterations, sweeps + 2, stopped)
 
 
-def prove_by_slopes(machine: Machine, coef: FloatArray, b: float) -> Proof:
+def prove_by_slopes(machine: MarginMachine, coef: FloatArray, b: float) -> Proof:
     """The proof at (w, b) whose dual point is the losses' slopes."""
     eta = machine.prove(coef, b, np.zeros(machine.rows.n)).eta
     return machine.prove(coef, b, machine.slope_beta(eta))
@@ -103,7 +103,7 @@ def _solve(hessian: FloatArray, ridge: FloatArray, pull: FloatArray) -> FloatArr
 
 
 def _exact_step(
-    machine: Machine, w: FloatArray, step: FloatArray, eta: FloatArray, move: FloatArray, p: int
+    machine: MarginMachine, w: FloatArray, step: FloatArray, eta: FloatArray, move: FloatArray, p: int
 ) -> float:
     """The t > 0 that minimises F along the step: the slope in t rises, Newton on it inside a bracket."""
     d = step[:p]

@@ -21,7 +21,7 @@ import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.rows import Rows
-from separatrix.problems.margin import MISSED, Machine
+from separatrix.problems.margin import MISSED, MarginMachine
 from separatrix.solve.interior import MarginFit, interior
 
 PROGRAMME = 1 << 16  # cells of the directions up to which the narrowest tube is found for the refusal
@@ -108,7 +108,7 @@ def hard_tube(
     >>> hard_tube(cells, np.array([0.0, 1.0, 0.0]), 0.2, 1e-9, 100).least
     0.5
     """
-    machine = Machine(
+    machine = MarginMachine(
         Rows.of(phi.features),
         z,
         np.full(len(z), np.inf),
@@ -140,7 +140,7 @@ def hard_tube(
     return found if found.least > epsilon * (1.0 + 1e-9) else fit
 
 
-def _through(machine: Machine, phi: Directions, z: FloatArray, shift: float) -> MarginFit:
+def _through(machine: MarginMachine, phi: Directions, z: FloatArray, shift: float) -> MarginFit:
     """ε = 0: w = s⁻¹Uᵀz goes through every point, β = U s⁻²Uᵀz."""
     along = phi.U.T @ (z - shift)
     coef = along / phi.s
@@ -191,7 +191,7 @@ def _narrowest(phi: Directions, z: FloatArray, fit_intercept: bool) -> NoTube:
     return _none(phi, beta, z, fit_intercept)
 
 
-def _on_the_edge(machine: Machine, phi: Directions, fit: MarginFit) -> MarginFit:
+def _on_the_edge(machine: MarginMachine, phi: Directions, fit: MarginFit) -> MarginFit:
     """The rows with a multiplier are on the edge exactly: their equations, where that gives as good a proof.
 
     φ_A w + b = z_A ∓ ε, w = Σ_A β φ, Σ_A β = 0. Else multipliers that are nothing become zero, or β is moved by what
@@ -219,7 +219,7 @@ def _on_the_edge(machine: Machine, phi: Directions, fit: MarginFit) -> MarginFit
 
 
 def _equations(
-    machine: Machine, phi: Directions, beta: FloatArray, on: np.ndarray
+    machine: MarginMachine, phi: Directions, beta: FloatArray, on: np.ndarray
 ) -> tuple[FloatArray, float]:
     """β (n,), zero but for the rows ``on`` the edge, and b."""
     F, k, free = phi.features[on], len(on), int(machine.fit_intercept)

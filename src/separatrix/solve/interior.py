@@ -30,7 +30,7 @@ from separatrix.data.engine import sweep
 from separatrix.data.interrupts import until_interrupted
 from separatrix.data.rows import Block
 from separatrix.loops.interior import advance, centred_rows, correct, predict, weigh
-from separatrix.problems.margin import Machine, Proof, best_intercept, blocked
+from separatrix.problems.margin import MarginMachine, Proof, best_intercept, blocked
 
 SHORT_OF_THE_WALL = 0.995
 TINY_STEP = 1e-7
@@ -52,7 +52,7 @@ class MarginFit:
 
 
 def interior(
-    machine: Machine,
+    machine: MarginMachine,
     centre: FloatArray,
     tol: float,
     max_iter: int,
@@ -75,7 +75,7 @@ def interior(
 class _Interior:
     """The moving state of one solve."""
 
-    def __init__(self, machine: Machine, centre: FloatArray, verbose: int):
+    def __init__(self, machine: MarginMachine, centre: FloatArray, verbose: int):
         self.machine, self.verbose = machine, verbose
         self.centre = centre if machine.fit_intercept else np.zeros_like(centre)
         p = len(centre)
@@ -230,7 +230,7 @@ class _Interior:
 
 
 def scaled_up(
-    machine: Machine, coef: FloatArray, b: float, beta: FloatArray
+    machine: MarginMachine, coef: FloatArray, b: float, beta: FloatArray
 ) -> tuple[FloatArray, float, Proof]:
     """A hard margin's (w, b) moved to the middle of what it separates and scaled so that the least margin is one."""
     proof = machine.prove(coef, b, beta)
@@ -246,7 +246,7 @@ def scaled_up(
     return coef, b, machine.prove(coef, b, beta)
 
 
-def _sides(machine: Machine) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _sides(machine: MarginMachine) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(sign, target, cap), each (n, 1) where every row has one side at most, else (n, 2)."""
     t, e = machine.target, machine.epsilon
     if not np.any((machine.up > 0) & (machine.down > 0)):
@@ -257,7 +257,7 @@ def _sides(machine: Machine) -> tuple[FloatArray, FloatArray, FloatArray]:
     return sign, np.column_stack([t - e, -t - e]), np.column_stack([machine.up, machine.down])
 
 
-def _middle(machine: Machine) -> float:
+def _middle(machine: MarginMachine) -> float:
     """A first intercept: the targets' mean by weight, zero for signs; the middle of a tube without slack."""
     if machine.hard:
         live = machine.target[machine.up > 0]

@@ -31,8 +31,6 @@ from separatrix.solve.ascent import PULL, first_look
 from separatrix.solve.interior import STALLED
 from separatrix.solve.programme import dense_rows, refuse_large, solve_programme
 
-FEW = 900  # n·K up to which the programme is quicker than passes
-
 
 @dataclass(frozen=True, eq=False)
 class JointFit:
@@ -161,8 +159,13 @@ def _circulation(flow: FloatArray) -> FloatArray:
     return out
 
 
-def joint_programme(machine: JointMachine, tol: float, max_iter: int) -> JointFit:
-    """The dual as a generic quadratic programme in x_ik = −α_ik, k ≠ y_i, and a slack a row; O((nK)³) a step."""
+def joint_programme(
+    machine: JointMachine, tol: float, max_iter: int, *, seed: int = 0, verbose: int = 0
+) -> JointFit:
+    """The dual as a generic quadratic programme in x_ik = −α_ik, k ≠ y_i, and a slack a row; O((nK)³) a step.
+
+    Nothing is drawn, and nothing said, so ``seed`` and ``verbose`` change nothing: the passes' own.
+    """
     k, live = machine.n_classes, np.flatnonzero(machine.cost > 0)
     refuse_large(len(live) * k)
     n, codes = len(live), machine.codes[live]
@@ -212,22 +215,6 @@ def _centred_intercepts(machine: JointMachine, coef: FloatArray, nu: FloatArray)
     mean = np.asarray(X[np.flatnonzero(live)].mean(axis=0)).ravel()
     b = -np.append(nu, 0.0) - coef @ mean
     return b - b.mean()
-
-
-def joint_classes(
-    machine: JointMachine, solver: str, tol: float, max_iter: int, *, seed: int = 0, verbose: int = 0
-) -> tuple[str, JointFit]:
-    """(solver, fit): by passes over rows ("coordinate") or as a programme ("qp"); "auto" goes by size."""
-    small = machine.rows.n * machine.n_classes <= FEW
-    if solver == "qp" or (solver == "auto" and small):
-        fit = joint_programme(machine, tol, max_iter)
-        if solver == "qp" or fit.gap <= tol * abs(fit.primal):
-            return "qp", fit
-        more = joint_passes(machine, tol, max_iter, start=fit, seed=seed, verbose=verbose)
-        return "qp", replace(
-            more, iterations=fit.iterations + more.iterations, sweeps=fit.sweeps + more.sweeps
-        )
-    return "coordinate", joint_passes(machine, tol, max_iter, seed=seed, verbose=verbose)
 
 
 def joint_passes(

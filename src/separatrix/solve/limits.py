@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix.core.linear import LinearRule
+from separatrix.problems.objective import Memo
 from separatrix.solve.linear import Problem
 from separatrix.verdict.gaps import factorise
 
@@ -24,15 +25,16 @@ def limit_of_the_rest(problem: Problem, rule: LinearRule) -> LinearRule:
     if int(np.prod(objective.shape)) > 3000:
         return rule
     theta = objective.from_user(rule.coef, np.asarray(rule.intercept))
-    at = objective.evaluate(theta, order=2)
+    memo = Memo()
+    at = objective.evaluate(theta, order=2, memo=memo)
     for _ in range(50):
         assert at.hessian is not None
         step = factorise(at.hessian).solve(at.gradient.T.ravel()).reshape(theta.shape[::-1]).T
         scale = 1.0
-        new = objective.evaluate(theta - step, order=2)
+        new = objective.evaluate(theta - step, order=2, memo=memo)
         while not new.value < at.value and scale > 1e-3:
             scale /= 2
-            new = objective.evaluate(theta - scale * step, order=2)
+            new = objective.evaluate(theta - scale * step, order=2, memo=memo)
         if not new.value < at.value:
             break
         theta, at = theta - scale * step, new

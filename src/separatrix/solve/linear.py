@@ -35,7 +35,7 @@ from separatrix.problems.coordinates import (
 from separatrix.problems.objective import Objective
 from separatrix.solve.gradient import loss_curvature
 from separatrix.solve.outcome import Account, Outcome, Path
-from separatrix.solve.registry import SOLVERS, Solver, refuse_lazy
+from separatrix.solve.registry import LBFGS, NEWTON, Solver, refuse_lazy
 
 FLOPS = 4e10  # of one machine, to the order of magnitude: only ratios of costs are compared
 FIRST_ORDER_SWEEPS = 60  # a typical L-BFGS fit
@@ -128,7 +128,7 @@ def _minimise(
     if problem.rows.lazy and solver is not None:
         refuse_lazy(solver)
     chosen = solver or _choose(problem)
-    if chosen.name == "sgd":
+    if chosen.draws:
         extra["seed"] = seed
     rows = problem.rows
     outer, inner = _coordinates(problem, chosen)
@@ -180,7 +180,7 @@ def _choose(problem: Problem) -> Solver:
     rows, k = problem.rows, problem.outputs
     if _is_wide(problem):
         if not _span_pays(problem):
-            return SOLVERS["lbfgs"]
+            return LBFGS
         q: int = rows.n
     else:
         q = rows.p + 1
@@ -192,7 +192,7 @@ def _choose(problem: Problem) -> Solver:
     else:
         cells = rows.n * rows.p
     first = FIRST_ORDER_SWEEPS * 4 * cells * k * 5 / FLOPS
-    return SOLVERS["newton" if newton <= max(first, 0.5) and q * k <= 2 * GRAM_LIMIT else "lbfgs"]
+    return NEWTON if newton <= max(first, 0.5) and q * k <= 2 * GRAM_LIMIT else LBFGS
 
 
 def _is_wide(problem: Problem) -> bool:
@@ -212,20 +212,19 @@ def _span_pays(problem: Problem) -> bool:
 def _coordinates(problem: Problem, solver: Solver) -> tuple[Objective, Objective]:
     """(objective in the user's rows, objective the solver sees); they share θ."""
     rows, moments, intercept = problem.rows, problem.moments, problem.fit_intercept
-    spanned = solver.name == "newton" or (solver.name == "lbfgs" and _span_pays(problem))
-    if spanned and _is_wide(problem):
+    if solver.spans and _is_wide(problem) and (solver.quadratic or _span_pays(problem)):
         coordinates, span = row_span(rows, moments.mean if intercept else np.zeros(rows.p))
         outer = problem.objective(coordinates)
         return outer, replace(outer, rows=span, coordinates=Coordinates.identity(coordinates.size))
     chosen: Coordinates | None = None
-    if solver.name == "lbfgs":
+    if solver.coordinates == "round":
         k = problem.n_classes or 2
         bend = (1 / k) * (1 - 1 / k)
         if rows.p > GRAM_LIMIT or rows.sparse:
             chosen = diagonal_coordinates(moments, intercept, problem.ridge, bend)
         else:
             chosen = gram_coordinates(rows, moments, intercept, problem.ridge, bend)
-    elif solver.name in ("gradient", "sgd"):
+    elif solver.coordinates == "penalised":
         bend = loss_curvature(problem.objective())
         chosen = penalised_coordinates(moments, intercept, problem.ridge, bend)
     objective = problem.objective(chosen)

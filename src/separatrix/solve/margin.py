@@ -1,9 +1,10 @@
-"""Which solver a margin machine goes to, and one-vs-rest machines side by side.
+"""Which solver a margin machine goes to: each declares what it can do, and an impossible pair is refused before data.
 
 squared loss, few columns     Newton (solve/finite_newton.py)
 corners, few columns          interior point (solve/interior.py)
 wide and small                the same, in the span of the rows: w = Xᵀa has no more freedom than n
-many columns                  dual coordinate ascent (solve/ascent.py), rows in memory
+many columns                  dual coordinate ascent (solve/ascent.py), rows in memory, machines side by side
+classes together              passes over rows, or a dense programme where they are few (solve/joint.py)
 
 Coordinate ascent stops at a gap, anywhere within it, so its last digits are those of the order of rows. Where a
 factor costs little, or its passes ran out before the gap closed, Newton or the interior point finish what it began.
@@ -12,44 +13,117 @@ factor costs little, or its passes ran out before the gap closed, Newton or the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.engine import available_cores, current_engine, each_in_threads, engine, one_blas_thread
 from separatrix.problems.coordinates import row_span
-from separatrix.problems.margin import Machine
+from separatrix.problems.margin import MarginMachine
 from separatrix.solve.ascent import coordinate_ascent, joint_ascent
 from separatrix.solve.finite_newton import finite_newton
 from separatrix.solve.interior import MarginFit, interior
+from separatrix.solve.joint import JointFit, JointMachine, joint_passes, joint_programme
 from separatrix.solve.programme import quadratic_programme
 
-NAMES = {"newton": "Newton's method", "interior": "an interior point"}
-SOLVERS = ("auto", "interior", "newton", "coordinate", "qp")
 FACTOR_LIMIT = 3000  # columns (or rows, of wide data) up to which a factor is worth forming
 SPARSE_LIMIT = 600  # columns of sparse rows up to which dense tiles of them are
 FURTHER, LITTLE = 1e-12, 1 << 20  # the gap an interior point goes on to on tables of so few cells
 RELATIVE = 100.0  # a fit stops at a gap of tol over this
 CHEAP = 1 << 23  # n·p·min(n, p) up to which a machine of coordinate ascent is always finished
 ROUNDED = 1e-13  # no relative gap below this can be told from rounding
+FEW = 900  # n·K up to which the programme of all classes together is quicker than passes
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """A relative gap of ``tol`` in at most ``max_iter`` steps; ``centre`` (p,) are the columns' means.
+
+    ``codes`` (n,) says that machine k is class k against the rest, of the same rows: they may then share passes.
+    """
+
+    centre: FloatArray
+    tol: float
+    max_iter: int
+    codes: np.ndarray | None = None
+    seed: int = 0
+    verbose: int = 0
+
+
+@dataclass(frozen=True)
+class MarginSolver:
+    """A method and what it can do; ``words`` is how a sentence calls it."""
+
+    name: str
+    run: Callable[[MarginMachine, Request], MarginFit]
+    corners: bool = False  # a hinge, a tube
+    squared: bool = False  # their squares
+    hard: bool = False  # rows that may not be missed, C = ∞
+    lazy: bool = False  # rows that come by sweeps; else they are in memory
+    ordered: bool = False  # visits row after row: machines run side by side, and a factor may finish them
+    joint: Callable[..., JointFit] | None = None  # all classes in one machine
+    words: str = ""
+
+
+def _by_interior(machine: MarginMachine, request: Request) -> MarginFit:
+    further = FURTHER if machine.rows.n * machine.rows.p <= LITTLE else None
+    return _in_span(partial(interior, further=further), machine, request)
+
+
+def _by_newton(machine: MarginMachine, request: Request) -> MarginFit:
+    return _in_span(finite_newton, machine, request)
+
+
+def _by_ascent(machine: MarginMachine, request: Request) -> MarginFit:
+    with engine("serial"):  # the pool's threads are taken
+        return coordinate_ascent(
+            machine, request.tol, request.max_iter, seed=request.seed, verbose=request.verbose
+        )
+
+
+def _by_programme(machine: MarginMachine, request: Request) -> MarginFit:
+    return quadratic_programme(machine, request.tol, request.max_iter)
+
+
+INTERIOR = MarginSolver(
+    "interior", _by_interior, corners=True, hard=True, lazy=True, words="an interior point"
+)
+NEWTON = MarginSolver("newton", _by_newton, squared=True, lazy=True, words="Newton's method")
+COORDINATE = MarginSolver(
+    "coordinate", _by_ascent, corners=True, squared=True, ordered=True, joint=joint_passes
+)
+PROGRAMME = MarginSolver("qp", _by_programme, corners=True, squared=True, hard=True, joint=joint_programme)
+SOLVERS = {solver.name: solver for solver in (INTERIOR, NEWTON, COORDINATE, PROGRAMME)}
 
 
 def check_solver(name: str, *, squared: bool, hard: bool) -> None:
     """Refuse, before data is read, a solver that cannot do what is asked."""
-    if name not in SOLVERS:
-        known = ", ".join(f'"{s}"' for s in SOLVERS)
+    names = ("auto", *SOLVERS)
+    if name not in names:
+        known = ", ".join(f'"{s}"' for s in names)
         raise ValueError(f"solver {name!r} is unknown: use one of {known}")
-    if name == "newton" and not squared:
-        raise ValueError('solver "newton" needs a squared loss, this one has corners: use "interior"')
-    if name == "interior" and squared and not hard:
-        raise ValueError('solver "interior" is for losses with corners: use "newton" for a squared one')
-    if hard and name not in ("auto", "interior", "qp"):
+    if name == "auto":
+        return
+    solver = SOLVERS[name]
+    if not squared and not solver.corners:
+        raise ValueError(f'solver "{name}" needs a squared loss, this one has corners: use "interior"')
+    if squared and not hard and not solver.squared:
+        raise ValueError(f'solver "{name}" is for losses with corners: use "newton" for a squared one')
+    if hard and not solver.hard:
         raise ValueError(f'solver {name!r} does not know a hard margin (C=np.inf): use "interior"')
 
 
-def choose(machine: Machine) -> str:
+def refuse_lazy(name: str) -> None:
+    """Refuse a solver that takes rows in memory; "auto" finds another."""
+    if name in SOLVERS and not SOLVERS[name].lazy:
+        raise ValueError(
+            f'solver "{name}" needs rows in memory: use "auto" on a Dask source, or call X.compute() first'
+        )
+
+
+def choose(machine: MarginMachine) -> MarginSolver:
     """The solver "auto" means for rows of this shape."""
     rows = machine.rows
     small = SPARSE_LIMIT if rows.sparse else FACTOR_LIMIT
@@ -60,19 +134,16 @@ def choose(machine: Machine) -> str:
                 "ascent needs rows in memory: call X.compute() first"
             )
         if not machine.hard:
-            return "coordinate"
-    return "newton" if machine.squared else "interior"
+            return COORDINATE
+    return _with_factor(machine)
 
 
-def refuse_lazy(name: str) -> None:
-    if name in ("coordinate", "qp"):
-        raise ValueError(
-            f'solver "{name}" needs rows in memory: use "auto" on a Dask source, or call X.compute() first'
-        )
+def _with_factor(machine: MarginMachine) -> MarginSolver:
+    return NEWTON if machine.squared else INTERIOR
 
 
 def solve_machines(
-    machines: Sequence[Machine],
+    machines: Sequence[MarginMachine],
     centre: FloatArray,
     solver: str,
     *,
@@ -82,121 +153,104 @@ def solve_machines(
     seed: int = 0,
     verbose: int = 0,
 ) -> tuple[str, list[MarginFit]]:
-    """(solver, fits): every machine solved to a relative gap of ``tol``.
-
-    ``codes`` (n,) says that machine k is class k against the rest, of the same rows: they may then share passes.
-    """
-    first, tol = machines[0], max(tol, ROUNDED)
-    name = choose(first) if solver == "auto" else solver
-    if first.rows.lazy:
-        refuse_lazy(name)
-    if (
-        name == "coordinate"
-        and len(machines) > 1
-        and first.rows.sparse
-        and first.squared
-        and codes is not None
-    ):
-        fits = _joint(machines, codes, tol, max_iter, seed, verbose)
-        return name, _finished(machines, fits, centre, tol, max_iter, verbose)
-    if name == "coordinate":
-        fits = _side_by_side(machines, tol, max_iter, seed, verbose)
-        return name, _finished(machines, fits, centre, tol, max_iter, verbose)
+    """(solver, fits): every machine solved as a :class:`Request` says."""
+    request = Request(centre, max(tol, ROUNDED), max_iter, codes, seed, verbose)
+    chosen = choose(machines[0]) if solver == "auto" else SOLVERS[solver]
+    if machines[0].rows.lazy:
+        refuse_lazy(chosen.name)
+    if chosen.ordered:
+        return chosen.name, _finished(machines, _side_by_side(chosen, machines, request), request)
     fits = []
     for machine in machines:
-        fits.append(_one(machine, centre, name, tol, max_iter, verbose))
+        fits.append(chosen.run(machine, request))
         if fits[-1].stopped_by == "interrupted":
-            max_iter = 0  # the rest are judged where they start
-    return name, fits
+            request = replace(request, max_iter=0)  # the rest are judged where they start
+    return chosen.name, fits
 
 
-def _finished(
-    machines: Sequence[Machine],
-    fits: Sequence[MarginFit],
-    centre: FloatArray,
-    tol: float,
-    max_iter: int,
-    verbose: int,
-) -> list[MarginFit]:
-    """The machines of coordinate ascent, each finished by a method with a factor where that is worth its price."""
-    if any(fit.stopped_by == "interrupted" for fit in fits):
-        return list(fits)
-    rows = machines[0].rows
-    cheap = rows.n * rows.p * min(rows.n, rows.p) <= CHEAP
-    possible = cheap or choose(machines[0]) != "coordinate"
-    name = "newton" if machines[0].squared else "interior"
-    out = []
-    for machine, fit in zip(machines, fits, strict=True):
-        if not (cheap or (possible and fit.stopped_by != "gap ≤ tol")):
-            out.append(fit)
-            continue
-        end = _one(machine, centre, name, tol, max_iter, verbose)
-        if end.stopped_by == "interrupted":
-            out.append(replace(fit, stopped_by="interrupted"))
-        elif end.stopped_by == "gap ≤ tol" or end.proof.gap <= fit.proof.gap:
-            words = f"coordinate ascent took {fit.iterations} passes, {NAMES[name]} {end.iterations} steps to finish"
-            spent = fit.sweeps + end.sweeps
-            out.append(replace(end, iterations=fit.iterations, sweeps=spent, finished=words))
-        else:
-            out.append(fit)
-    return out
+def solve_joint(
+    machine: JointMachine, solver: str, tol: float, max_iter: int, *, seed: int = 0, verbose: int = 0
+) -> tuple[str, JointFit]:
+    """(solver, fit) of all classes in one machine; "auto" goes by size, and by passes on from a programme's end."""
+    chosen = SOLVERS.get(solver, PROGRAMME if machine.rows.n * machine.n_classes <= FEW else COORDINATE)
+    assert chosen.joint is not None
+    fit = chosen.joint(machine, tol, max_iter, seed=seed, verbose=verbose)
+    if solver == "auto" and not chosen.ordered and not fit.gap <= tol * abs(fit.primal):
+        more = joint_passes(machine, tol, max_iter, start=fit, seed=seed, verbose=verbose)
+        fit = replace(more, iterations=fit.iterations + more.iterations, sweeps=fit.sweeps + more.sweeps)
+    return chosen.name, fit
 
 
-def _one(
-    machine: Machine, centre: FloatArray, name: str, tol: float, max_iter: int, verbose: int
-) -> MarginFit:
-    if name == "qp":
-        return quadratic_programme(machine, tol, max_iter)
-    options: dict[str, Any] = {"verbose": verbose}
-    method: Callable[..., MarginFit] = finite_newton
-    if name == "interior":
-        method = interior
-        options["further"] = FURTHER if machine.rows.n * machine.rows.p <= LITTLE else None
+def _in_span(method: Callable[..., MarginFit], machine: MarginMachine, request: Request) -> MarginFit:
+    """A method with a factor, of wide rows in their span."""
+    tol, most, verbose = request.tol, request.max_iter, request.verbose
     if not _is_wide(machine):
         with one_blas_thread():
-            return method(machine, centre, tol, max_iter, **options)
-    centre = centre if machine.fit_intercept else np.zeros_like(centre)
+            return method(machine, request.centre, tol, most, verbose=verbose)
+    centre = request.centre if machine.fit_intercept else np.zeros_like(request.centre)
     coordinates, span = row_span(machine.rows, centre)
     inner = replace(machine, rows=span)
     with one_blas_thread():
-        fit = method(inner, np.zeros(span.p), tol, max_iter, **options)
+        fit = method(inner, np.zeros(span.p), tol, most, verbose=verbose)
     assert coordinates.basis is not None
     coef = coordinates.basis @ fit.coef
     b = fit.intercept - float(centre @ coef) if machine.fit_intercept else 0.0
     return replace(fit, coef=coef, intercept=b, proof=machine.prove(coef, b, fit.proof.beta))
 
 
-def _is_wide(machine: Machine) -> bool:
+def _is_wide(machine: MarginMachine) -> bool:
     return not machine.rows.lazy and machine.rows.p > machine.rows.n
 
 
 def _side_by_side(
-    machines: Sequence[Machine], tol: float, max_iter: int, seed: int, verbose: int
+    solver: MarginSolver, machines: Sequence[MarginMachine], request: Request
 ) -> list[MarginFit]:
-    fits: list[Any] = [None] * len(machines)
-
-    def work(k: int) -> None:
-        with engine("serial"):  # the pool's threads are taken
-            fits[k] = coordinate_ascent(machines[k], tol, max_iter, seed=seed, verbose=verbose)
-
-    each_in_threads(work, range(len(machines)))
-    return fits
-
-
-def _joint(
-    machines: Sequence[Machine], codes: np.ndarray, tol: float, max_iter: int, seed: int, verbose: int
-) -> list[MarginFit]:
-    """Runs of neighbouring classes, one a thread."""
-    chosen = current_engine()
-    workers = 1 if chosen.kind == "serial" else min(chosen.workers or available_cores(), len(machines))
-    edges = [len(machines) * i // workers for i in range(workers + 1)]
-    fits: list[Any] = [None] * workers
+    """Machines one a thread; runs of neighbouring classes where they may share passes."""
+    first, chosen, count = machines[0], current_engine(), len(machines)
+    shared = count > 1 and first.rows.sparse and first.squared and request.codes is not None
+    workers = count
+    if shared:
+        workers = 1 if chosen.kind == "serial" else min(chosen.workers or available_cores(), count)
+    edges = [count * i // workers for i in range(workers + 1)]
+    fits: dict[int, list[MarginFit]] = {}
 
     def work(i: int) -> None:
         a, b = edges[i], edges[i + 1]
+        if not shared:
+            fits[i] = [solver.run(machines[a], request)]
+            return
+        assert request.codes is not None
         fits[i] = joint_ascent(
-            machines[a].rows.source, codes, machines[a:b], a, tol, max_iter, seed=seed, verbose=verbose
-        )
+            first.rows.source, request.codes, machines[a:b], a, request.tol, request.max_iter,
+            seed=request.seed, verbose=request.verbose,
+        )  # fmt: skip
 
     each_in_threads(work, range(workers))
-    return [fit for part in fits for fit in part]
+    return [fit for i in range(workers) for fit in fits[i]]
+
+
+def _finished(
+    machines: Sequence[MarginMachine], fits: Sequence[MarginFit], request: Request
+) -> list[MarginFit]:
+    """The machines of coordinate ascent, each finished by a method with a factor where that is worth its price."""
+    if any(fit.stopped_by == "interrupted" for fit in fits):
+        return list(fits)
+    rows = machines[0].rows
+    cheap = rows.n * rows.p * min(rows.n, rows.p) <= CHEAP
+    possible = cheap or not choose(machines[0]).ordered
+    method = _with_factor(machines[0])
+    out = []
+    for machine, fit in zip(machines, fits, strict=True):
+        if not (cheap or (possible and fit.stopped_by != "gap ≤ tol")):
+            out.append(fit)
+            continue
+        end = method.run(machine, request)
+        if end.stopped_by == "interrupted":
+            out.append(replace(fit, stopped_by="interrupted"))
+        elif end.stopped_by == "gap ≤ tol" or end.proof.gap <= fit.proof.gap:
+            words = f"coordinate ascent took {fit.iterations} passes, {method.words} {end.iterations} steps to finish"
+            spent = fit.sweeps + end.sweeps
+            out.append(replace(end, iterations=fit.iterations, sweeps=spent, finished=words))
+        else:
+            out.append(fit)
+    return out

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
-from separatrix.problems.objective import Evaluation, Objective
+from separatrix.problems.objective import Evaluation, Memo, Objective
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,18 @@ class Outcome:
 
 @dataclass
 class Account:
-    """Counts sweeps and keeps the path while a solver runs; the only thing about a solve that changes."""
+    """Counts sweeps, keeps their memo and the path while a solver runs; the only thing about a solve that changes."""
 
     objective: Objective
     record: bool = False
     verbose: int = 0
     sweeps: float = 0.0
     steps: list[tuple[Any, Any, float, float]] = field(default_factory=list)
+    memo: Memo = field(default_factory=Memo)
 
     def evaluate(self, theta: FloatArray, order: int = 1, stride: int = 1, **measure: Any) -> Evaluation:
         self.sweeps += 1.0 / stride
-        return self.objective.evaluate(theta, order, stride, **measure)
+        return self.objective.evaluate(theta, order, stride, memo=self.memo, **measure)
 
     def visit(self, theta: FloatArray, at: Evaluation, note: str = "") -> None:
         norm = float(np.linalg.norm(at.gradient))

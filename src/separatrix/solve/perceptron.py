@@ -10,7 +10,8 @@ Mistakes are bounded where a unit w* has margin γ on the rows z_i = s_i y_i (x_
 
     mistakes ≤ ‖w_start/η − (R²/γ) w*‖² / R²,   which from w_start = 0 is (R/γ)²          (not R/γ, as [6867] prints)
 
-Two machines: :class:`LinearMachine` keeps w (p+1,), :class:`KernelMachine` the scores f (n,) of all rows and α alone.
+Two forms: :class:`LinearPerceptronRun` keeps w (p+1,), :class:`KernelPerceptronRun` the scores f (n,) of all rows and
+α alone.
 Cost of an epoch: O(np) and O(p) a mistake; of the dual form O(n) and a row of kernel values a mistake.
 """
 
@@ -45,7 +46,7 @@ class BadRow(ValueError):
         self.row = row
 
 
-class Machine:
+class PerceptronRun:
     """One two-class perceptron under way: what both forms share.
 
     ``counts`` (n,) updates on each row, ``late`` (n,) each update times the visits before it (averaged variant),
@@ -129,7 +130,7 @@ class Machine:
         raise NotImplementedError
 
 
-class LinearMachine(Machine):
+class LinearPerceptronRun(PerceptronRun):
     """w (p+1,), the intercept last; X by rows (``data.orders.row_major``)."""
 
     def __init__(
@@ -176,7 +177,7 @@ class LinearMachine(Machine):
         return self.w.tobytes()
 
 
-class KernelMachine(Machine):
+class KernelPerceptronRun(PerceptronRun):
     """The dual form: f_j = Σ_i c_i (k(x_i, x_j) + 1), c_i = η α_i s_i y_i; ``row(i)`` gives k(x_i, ·) (n,)."""
 
     def __init__(
@@ -242,7 +243,7 @@ def scores_under(X: Any, w: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Course:
+class Epochs:
     """How the epochs went: mistakes of each, what ended them, and what is known of separability.
 
     ``separable``: True, False (``proof`` says why, where one was found) or None, not known.
@@ -256,18 +257,18 @@ class Course:
 
 
 def train(
-    machine: Machine,
+    machine: PerceptronRun,
     visits: Callable[[int], Visits],
     *,
     max_iter: int,
     tol: float | None,
     patience: int,
-    ask: Callable[[Machine], Contradiction | bool | None],
+    ask: Callable[[PerceptronRun], Contradiction | bool | None],
     cancelled: Callable[[np.ndarray], Contradiction | None],
     cyclic: bool,
     verbose: int = 0,
     halt: list[bool] | None = None,
-) -> Course:
+) -> Epochs:
     """Epochs until something ends them.
 
     ``visits(epoch)`` gives the order; ``ask`` says whether the rows can be separated (a proof that not, False that
@@ -280,9 +281,9 @@ def train(
     known: bool | None = None
     already = machine.mistakes
 
-    def course(ended: str, stopped_by: str, proof: Contradiction | None = None) -> Course:
+    def course(ended: str, stopped_by: str, proof: Contradiction | None = None) -> Epochs:
         separable = True if ended == "separated" else False if proof is not None else known
-        return Course(np.array(path, dtype=np.int64), ended, stopped_by, separable, proof)
+        return Epochs(np.array(path, dtype=np.int64), ended, stopped_by, separable, proof)
 
     with until_interrupted():
         for epoch in range(1, max_iter + 1):
@@ -327,7 +328,7 @@ def train(
 
 
 def _noted(
-    kept: dict[bytes, tuple[int, np.ndarray | None]], machine: Machine, epoch: int
+    kept: dict[bytes, tuple[int, np.ndarray | None]], machine: PerceptronRun, epoch: int
 ) -> tuple[int, np.ndarray | None] | None:
     """The earlier epoch that ended in these weights and its counts, else None and the epoch is noted."""
     key = hashlib.blake2b(machine.state(), digest_size=16).digest()
@@ -390,7 +391,7 @@ def mistake_bound(
 
 
 def linear_bound(
-    machine: LinearMachine, rows: np.ndarray, epochs: int, *, reached: bool = True
+    machine: LinearPerceptronRun, rows: np.ndarray, epochs: int, *, reached: bool = True
 ) -> MistakeBound | None:
     """The mistake bound of rows that can be separated; ``reached``: and the machine's last weights do."""
     X = machine.X if len(rows) == machine.X.shape[0] else machine.X[rows]

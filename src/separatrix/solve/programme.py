@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
-from separatrix.problems.margin import Machine, best_intercept
+from separatrix.problems.margin import MarginMachine, best_intercept
 from separatrix.solve.interior import STALLED, MarginFit, scaled_up
 
 MOST_VARIABLES = 3000
@@ -116,7 +116,7 @@ class _At:
         return t
 
 
-def quadratic_programme(machine: Machine, tol: float, max_iter: int) -> MarginFit:
+def quadratic_programme(machine: MarginMachine, tol: float, max_iter: int) -> MarginFit:
     """A machine by its dual; rows in memory, and few (:data:`MOST_VARIABLES` sides that weigh anything)."""
     rows = machine.rows
     above, below = np.flatnonzero(machine.up > 0), np.flatnonzero(machine.down > 0)

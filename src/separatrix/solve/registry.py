@@ -1,10 +1,14 @@
-"""Which solver can do what: each declares its needs, and an impossible pair is refused before data is read."""
+"""Which solver can do what: each declares its needs, and an impossible pair is refused before data is read.
+
+What a solver needs of a loss, of the rows and of the coordinates stands here alone: solve/linear.py asks for it and
+knows no solver by its name. The solvers of margin machines are in solve/margin.py.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from separatrix.core.losses import Loss
 from separatrix.solve.gradient import gradient_ascent
@@ -13,10 +17,16 @@ from separatrix.solve.newton import newton
 from separatrix.solve.outcome import Outcome
 from separatrix.solve.sequential import stochastic_gradient
 
+Wanted = Literal["standard", "penalised", "round"]
+
 
 @dataclass(frozen=True)
 class Solver:
-    """A method, what it needs of a loss and of the rows, and the options it takes (name → meaning)."""
+    """A method, what it needs of a loss and of the rows, and the options it takes (name → meaning).
+
+    ``coordinates``: "standard" columns; "penalised", shrunk where the penalty is the stiffer part; "round", where a
+    Gram factor or its diagonal makes the Hessian nearly the identity.
+    """
 
     name: str
     run: Callable[..., Outcome]
@@ -24,6 +34,11 @@ class Solver:
     needs_smooth: bool = False
     needs_memory: bool = False
     quadratic: bool = False  # squares its error at every step: rounding is the natural place to stop
+    coordinates: Wanted = "standard"
+    spans: bool = (
+        False  # gains where wide rows go through their span; a quadratic method cannot do without it
+    )
+    draws: bool = False  # visits rows in an order drawn from a seed
     options: Mapping[str, str] = field(default_factory=dict)
 
     def goal(self, tol: float) -> float:
@@ -31,38 +46,45 @@ class Solver:
         return tol**4 if self.quadratic else tol / 100
 
 
-SOLVERS: dict[str, Solver] = {
-    s.name: s
-    for s in (
-        Solver(
-            "newton",
-            newton,
-            needs_curvature=True,
-            quadratic=True,
-            options={"theta": "stop when the step in the weights is shorter than this, ‖Δw‖ < θ"},
-        ),
-        Solver("lbfgs", lbfgs, needs_smooth=True, options={"memory": "pairs of steps kept (20)"}),
-        Solver(
-            "gradient",
-            gradient_ascent,
-            needs_smooth=True,
-            options={
-                "eta": "step size in standardised columns (default: one over the curvature's bound)",
-                "threshold": "stop when the norm of the gradient falls below this",
-            },
-        ),
-        Solver(
-            "sgd",
-            stochastic_gradient,
-            needs_memory=True,
-            options={
-                "eta": "first step size in standardised columns",
-                "batch": "rows a step (32)",
-                "average": "whether the second half of the steps is averaged (True)",
-            },
-        ),
-    )
-}
+NEWTON = Solver(
+    "newton",
+    newton,
+    needs_curvature=True,
+    quadratic=True,
+    spans=True,
+    options={"theta": "stop when the step in the weights is shorter than this, ‖Δw‖ < θ"},
+)
+LBFGS = Solver(
+    "lbfgs",
+    lbfgs,
+    needs_smooth=True,
+    coordinates="round",
+    spans=True,
+    options={"memory": "pairs of steps kept (20)"},
+)
+GRADIENT = Solver(
+    "gradient",
+    gradient_ascent,
+    needs_smooth=True,
+    coordinates="penalised",
+    options={
+        "eta": "step size in standardised columns (default: one over the curvature's bound)",
+        "threshold": "stop when the norm of the gradient falls below this",
+    },
+)
+SGD = Solver(
+    "sgd",
+    stochastic_gradient,
+    needs_memory=True,
+    coordinates="penalised",
+    draws=True,
+    options={
+        "eta": "first step size in standardised columns",
+        "batch": "rows a step (32)",
+        "average": "whether the second half of the steps is averaged (True)",
+    },
+)
+SOLVERS = {solver.name: solver for solver in (NEWTON, LBFGS, GRADIENT, SGD)}
 
 ALIASES = {"newton-cholesky": "newton"}
 

@@ -25,7 +25,7 @@ from separatrix.data.door import read_labels, read_table, refuse_nonfinite
 from separatrix.data.engine import one_blas_thread
 from separatrix.data.rows import Rows
 from separatrix.verdict import proof
-from separatrix.verdict.axes import Table
+from separatrix.verdict.axes import CodedTable
 from separatrix.verdict.facial import Undecided, decide, effort
 from separatrix.verdict.separability import QUICK
 
@@ -131,7 +131,7 @@ def _largest(values: np.ndarray, count: int) -> np.ndarray:
 
 def _decided(X: Any, sign: np.ndarray, fit_intercept: bool) -> Contradiction | bool | None:
     codes = (sign > 0).astype(np.intp)
-    table = Table(X, codes, 2, fit_intercept)
+    table = CodedTable(X, codes, 2, fit_intercept)
     if effort(table) > QUICK:
         return None
     try:

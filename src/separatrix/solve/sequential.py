@@ -117,7 +117,7 @@ def _epoch(
             seen += 1
             mean = mean + (theta - mean) / seen
             if account.record and rows.n <= RECORDED_ROWS:
-                account.visit(theta, objective.evaluate(theta))
+                account.visit(theta, objective.evaluate(theta, memo=account.memo))
     return theta, mean, seen
 
 

@@ -21,7 +21,7 @@ TILE_CELLS = 1 << 18
 
 
 @dataclass(frozen=True)
-class Table:
+class CodedTable:
     """Rows in memory, X dense or CSR, and their class codes."""
 
     X: Any

@@ -20,7 +20,7 @@ import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.core.statistics import Moments
-from separatrix.verdict.axes import FLAT, Axes, Table, upper
+from separatrix.verdict.axes import FLAT, Axes, CodedTable, upper
 from separatrix.verdict.tucker import Cone, alternative, magnified, rival_mask
 
 SURE = 1e-12  # on rows whose alternative is known: rounding is far below
@@ -71,7 +71,7 @@ class Undecided(ArithmeticError):
     """The question was too large, or its answer lies below rounding."""
 
 
-def decide(table: Table, moments: Moments) -> Decision:
+def decide(table: CodedTable, moments: Moments) -> Decision:
     """Complete, quasi or overlap; raises Undecided where rounding hides the answer."""
     pick = table.sorted(_first_rows(table))
     samples = 1
@@ -92,14 +92,14 @@ def decide(table: Table, moments: Moments) -> Decision:
         pick = table.sorted(np.arange(table.n) if enough else grown)
 
 
-def effort(table: Table) -> float:
+def effort(table: CodedTable) -> float:
     """Multiplications of one step of `decide` on its first rows."""
     q = min(table.n, table.p) + 1
     rows = min(table.n, _sample_size(table))
     return float(rows) * (table.n_classes - 1) * q**2 + ((table.n_classes - 1.0) * q) ** 3 / 3
 
 
-def settle(table: Table, pick: np.ndarray) -> Face:
+def settle(table: CodedTable, pick: np.ndarray) -> Face:
     """Tucker's alternative on the picked rows (sorted by class), face by face until the weights are proven."""
     cells = table.cells(pick)
     axes = Axes.of(cells, table.fit_intercept)
@@ -189,12 +189,12 @@ def _combined(cone: Cone, first: FloatArray, second: FloatArray, positive: np.nd
     return v / np.linalg.norm(v)
 
 
-def _sample_size(table: Table) -> int:
+def _sample_size(table: CodedTable) -> int:
     unknowns = (table.n_classes - 1) * (min(table.n, table.p) + 1)
     return max(256, SAMPLE * unknowns if unknowns <= 300 else 4200 + 6 * unknowns)
 
 
-def _first_rows(table: Table) -> np.ndarray:
+def _first_rows(table: CodedTable) -> np.ndarray:
     """All rows where they are few, else an even sample of every class, keyed to its size alone."""
     n, k, size = table.n, table.n_classes, _sample_size(table)
     if 2 * size >= n or n * (k - 1) * (100 + (min(n, table.p) + 1) ** 2) <= DIRECT:
@@ -206,7 +206,7 @@ def _first_rows(table: Table) -> np.ndarray:
     return np.unique(np.concatenate([*chosen, order[: max(0, size - sum(map(len, chosen)))]]))
 
 
-def _tried(table: Table, face: Face) -> tuple[np.ndarray, np.ndarray]:
+def _tried(table: CodedTable, face: Face) -> tuple[np.ndarray, np.ndarray]:
     """V on all rows: the flat pairs (n, K), and the rows that contradict the face, worst first."""
     assert face.direction is not None
     n, k = table.n, table.n_classes
@@ -235,7 +235,7 @@ def _tried(table: Table, face: Face) -> tuple[np.ndarray, np.ndarray]:
     return flat, missing[np.argsort(-trouble[missing], kind="stable")]
 
 
-def flat_bases(table: Table, face: Face) -> dict[tuple[int, int], FloatArray]:
+def flat_bases(table: CodedTable, face: Face) -> dict[tuple[int, int], FloatArray]:
     """For each two classes, an orthonormal basis of the rows flat between them."""
     z = face.axes.rows(table.cells(face.pick))
     y = table.y[face.pick]
@@ -270,7 +270,7 @@ def _class_pairs(y: np.ndarray, zero: np.ndarray) -> np.ndarray:
     return present
 
 
-def _outside_span(table: Table, moments: Moments, face: Face) -> np.ndarray:
+def _outside_span(table: CodedTable, moments: Moments, face: Face) -> np.ndarray:
     """Rows outside the span of the face's rows: a direction seen by them alone is not yet excluded."""
     live = ~moments.constant if table.fit_intercept else moments.variance + moments.mean**2 > 0
     if len(face.pick) == table.n or face.axes.q == int(live.sum()) + int(table.fit_intercept):

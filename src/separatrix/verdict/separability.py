@@ -21,7 +21,7 @@ from separatrix.core.statistics import Moments
 from separatrix.data.engine import one_blas_thread
 from separatrix.data.rows import Rows
 from separatrix.verdict import proof
-from separatrix.verdict.axes import Table
+from separatrix.verdict.axes import CodedTable
 from separatrix.verdict.facial import HIDDEN, Decision, Undecided, decide, effort, flat_bases
 from separatrix.verdict.sparsest import sparsest_direction
 from separatrix.verdict.wide import first_order
@@ -231,10 +231,14 @@ def separability_of_rows(
         return _spread(answer, keep, rows.n)
     classes = classes or tuple(range(n_classes))
     with one_blas_thread():  # many small products: a second thread costs more than it brings
-        return _answer(Table(rows.source, rows.y, n_classes, fit_intercept), rows, moments, names, classes)
+        return _answer(
+            CodedTable(rows.source, rows.y, n_classes, fit_intercept), rows, moments, names, classes
+        )
 
 
-def _answer(table: Table, rows: Rows, moments: Moments, names: Any, classes: tuple[Any, ...]) -> Separability:
+def _answer(
+    table: CodedTable, rows: Rows, moments: Moments, names: Any, classes: tuple[Any, ...]
+) -> Separability:
     found = _decided(table, rows, moments)
     weights, residual = _weights(table, found)
     n_classes, fit_intercept = table.n_classes, table.fit_intercept
@@ -257,7 +261,7 @@ def _answer(table: Table, rows: Rows, moments: Moments, names: Any, classes: tup
     )  # fmt: skip
 
 
-def _decided(table: Table, rows: Rows, moments: Moments) -> Decision:
+def _decided(table: CodedTable, rows: Rows, moments: Moments) -> Decision:
     """Exactly where the program is small enough, else by a direction that first-order steps may find."""
     exact = effort(table) <= MAX_EFFORT
     if effort(table) <= QUICK or (exact and table.n >= 3 * table.p):
@@ -273,7 +277,7 @@ def _decided(table: Table, rows: Rows, moments: Moments) -> Decision:
     )
 
 
-def _direction(table: Table, moments: Moments, found: Decision) -> tuple[FloatArray, FloatArray]:
+def _direction(table: CodedTable, moments: Moments, found: Decision) -> tuple[FloatArray, FloatArray]:
     """The direction with the fewest columns that was found and stands up to the check."""
     assert found.coef is not None
     strict = found.kind == "complete"
@@ -289,7 +293,7 @@ def _direction(table: Table, moments: Moments, found: Decision) -> tuple[FloatAr
     raise Undecided(f"separability: {HIDDEN}")
 
 
-def _weights(table: Table, found: Decision) -> tuple[FloatArray | None, float | None]:
+def _weights(table: CodedTable, found: Decision) -> tuple[FloatArray | None, float | None]:
     """Convex weights (n,) or (n, K), and the size of their combination against its terms."""
     if found.weights is None:
         return None, None
@@ -304,7 +308,7 @@ def _weights(table: Table, found: Decision) -> tuple[FloatArray | None, float | 
     return (spread.sum(axis=1) if table.n_classes == 2 else spread), residual
 
 
-def _limits(table: Table, moments: Moments, found: Decision) -> tuple[FloatArray, FloatArray]:
+def _limits(table: CodedTable, moments: Moments, found: Decision) -> tuple[FloatArray, FloatArray]:
     """What each weight and intercept tends to; the sign of a single column's weight is every direction's."""
     coef, intercept = _running(table, moments, found)
     live = np.flatnonzero(~moments.constant)
@@ -314,7 +318,7 @@ def _limits(table: Table, moments: Moments, found: Decision) -> tuple[FloatArray
     return coef, intercept
 
 
-def _running(table: Table, moments: Moments, found: Decision) -> tuple[FloatArray, FloatArray]:
+def _running(table: CodedTable, moments: Moments, found: Decision) -> tuple[FloatArray, FloatArray]:
     """What each weight tends to, (1, p) or (K, p), and each intercept: a weight stays finite where the
     directions that vanish on the flat pairs all leave it at zero."""
     k, p = table.n_classes, table.p

@@ -17,7 +17,7 @@ import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
-from separatrix.verdict.axes import Table
+from separatrix.verdict.axes import CodedTable
 from separatrix.verdict.facial import Decision, decide, flat_bases
 from separatrix.verdict.tucker import rival_mask
 
@@ -33,7 +33,7 @@ FAR = 10.0  # |mean| / spread beyond which a column is centred; the others keep 
 Direction = tuple[FloatArray, FloatArray]  # (K, p) and (K,) in the user's units
 
 
-def sparsest_direction(table: Table, moments: Moments, found: Decision) -> Direction | None:
+def sparsest_direction(table: CodedTable, moments: Moments, found: Decision) -> Direction | None:
     """(K, p) and (K,) in the user's units, or None when the program would be too large or does not settle."""
     if found.kind == "complete":
         alone = _one_column(table, moments)
@@ -50,7 +50,7 @@ def sparsest_direction(table: Table, moments: Moments, found: Decision) -> Direc
     return _heaviest(table, moments, found, w) or direction
 
 
-def _heaviest(table: Table, moments: Moments, found: Decision, w: Any) -> Direction | None:
+def _heaviest(table: CodedTable, moments: Moments, found: Decision, w: Any) -> Direction | None:
     """A direction in the columns of largest weight, as few of them (by doubling) as separate the same pairs."""
     size = np.abs(w - w.mean(axis=0)).max(axis=0) * np.sqrt(moments.variance)
     order = np.argsort(-size, kind="stable")
@@ -63,7 +63,7 @@ def _heaviest(table: Table, moments: Moments, found: Decision, w: Any) -> Direct
     return None
 
 
-def _least(table: Table, moments: Moments, found: Decision) -> Direction | None:
+def _least(table: CodedTable, moments: Moments, found: Decision) -> Direction | None:
     """Reweighted ℓ₁ over all columns of the table."""
     program = _Program(table, moments)
     positive = rival_mask(table.y, table.n_classes) & ~found.flat
@@ -94,13 +94,13 @@ def _least(table: Table, moments: Moments, found: Decision) -> Direction | None:
     return best
 
 
-def _on_columns(table: Table, found: Decision, columns: np.ndarray) -> Direction | None:
+def _on_columns(table: CodedTable, found: Decision, columns: np.ndarray) -> Direction | None:
     """A direction in the given columns alone that separates the same pairs; None where there is none."""
     if len(columns) == table.p:
         return None
     X = table.X[:, columns]
     X = np.ascontiguousarray(X if isinstance(X, np.ndarray) else X.toarray())
-    part = Table(X, table.y, table.n_classes, table.fit_intercept)
+    part = CodedTable(X, table.y, table.n_classes, table.fit_intercept)
     try:
         inner = decide(part, Moments.of(X))
     except ArithmeticError:
@@ -143,7 +143,7 @@ def _solve(cost: FloatArray, a: Any, equal: Any, bounds: Any) -> FloatArray | No
 class _Program:
     """The variables: positive and negative parts of scaled weights (heads × p each), then free intercepts."""
 
-    def __init__(self, table: Table, moments: Moments):
+    def __init__(self, table: CodedTable, moments: Moments):
         self.table = table
         # two classes: one vector, the other is its negative
         self.heads = 1 if table.n_classes == 2 else table.n_classes
@@ -235,7 +235,7 @@ class _Program:
         return np.vstack([-v / 2, v / 2]), np.array([-b[0] / 2, b[0] / 2])
 
 
-def _independent(table: Table, found: Decision) -> tuple[np.ndarray, np.ndarray]:
+def _independent(table: CodedTable, found: Decision) -> tuple[np.ndarray, np.ndarray]:
     """A few flat pairs (rows, rivals) that span all of them: equality on these is equality on the rest."""
     from scipy.linalg import qr
 
@@ -262,7 +262,7 @@ def _independent(table: Table, found: Decision) -> tuple[np.ndarray, np.ndarray]
     return np.concatenate(rows), np.concatenate(rivals)
 
 
-def _one_column(table: Table, moments: Moments) -> Direction | None:
+def _one_column(table: CodedTable, moments: Moments) -> Direction | None:
     """A single column that separates the classes by itself, with the widest gaps for its spread."""
     low, high = _ranges(table)  # (K, p)
     if not table.fit_intercept:
@@ -283,7 +283,7 @@ def _one_column(table: Table, moments: Moments) -> Direction | None:
     return coef, -np.concatenate([[0.0], np.cumsum(middle)])[rank]
 
 
-def _one_ray(table: Table, low: FloatArray, high: FloatArray) -> Direction | None:
+def _one_ray(table: CodedTable, low: FloatArray, high: FloatArray) -> Direction | None:
     """Without an intercept: two classes on either side of zero in one column."""
     if table.n_classes > 2:
         return None
@@ -298,7 +298,7 @@ def _one_ray(table: Table, low: FloatArray, high: FloatArray) -> Direction | Non
     return coef, np.zeros(2)
 
 
-def _ranges(table: Table) -> Direction:
+def _ranges(table: CodedTable) -> Direction:
     """The least and the largest cell of each column in each class: (K, p) twice."""
     low, high = [], []
     for k in range(table.n_classes):

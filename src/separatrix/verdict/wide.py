@@ -19,9 +19,9 @@ from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
 from separatrix.data.rows import Rows
 from separatrix.problems.coordinates import diagonal_coordinates
-from separatrix.problems.objective import Objective
+from separatrix.problems.objective import Memo, Objective
 from separatrix.verdict import proof
-from separatrix.verdict.axes import Table
+from separatrix.verdict.axes import CodedTable
 from separatrix.verdict.facial import Decision, Undecided, settle
 from separatrix.verdict.tucker import rival_mask
 
@@ -32,7 +32,7 @@ ROUNDS = 3
 MAX_FLAT = 1000
 
 
-def first_order(table: Table, rows: Rows, moments: Moments) -> Decision | None:
+def first_order(table: CodedTable, rows: Rows, moments: Moments) -> Decision | None:
     """A complete or quasi separation with its proof, or None: nothing showed itself."""
     flat, weights = _repeated(table)
     climb = _Climb(table, rows, moments)
@@ -50,7 +50,7 @@ def first_order(table: Table, rows: Rows, moments: Moments) -> Decision | None:
 class _Climb:
     """L-BFGS on the likelihood, in scaled columns; the last point is kept between runs."""
 
-    def __init__(self, table: Table, rows: Rows, moments: Moments):
+    def __init__(self, table: CodedTable, rows: Rows, moments: Moments):
         self.table = table
         coordinates = diagonal_coordinates(moments, table.fit_intercept, 0.0, 0.25)
         two = table.n_classes == 2
@@ -58,7 +58,7 @@ class _Climb:
         loss, classes = (Logistic(), None) if two else (Multinomial(), table.n_classes)
         rows = rows.with_targets(target, None)
         self.objective = Objective(rows, loss, 0.0, table.fit_intercept, coordinates, classes)
-        self.theta = self.objective.zero()
+        self.theta, self.memo = self.objective.zero(), Memo()
         self.worst = np.zeros(
             table.n
         )  # least margin of each row's pairs not known to be flat, when last looked at
@@ -70,7 +70,7 @@ class _Climb:
         shape, steps = self.objective.shape, 0
 
         def value(theta: FloatArray) -> tuple[float, FloatArray]:
-            at = self.objective.evaluate(theta.reshape(shape))
+            at = self.objective.evaluate(theta.reshape(shape), memo=self.memo)
             return at.value, project(at.gradient).ravel()
 
         def look(intermediate_result: Any) -> None:
@@ -105,7 +105,7 @@ class _Projection:
     Their rows z = ((x − c)σ, lift) are never formed: with X sparse, z·z' = xσ²x' − xσ²c − x'σ²c + cσ²c + lift².
     """
 
-    def __init__(self, table: Table, objective: Objective, weights: FloatArray):
+    def __init__(self, table: CodedTable, objective: Objective, weights: FloatArray):
         rows, rivals = np.nonzero(weights)
         at, y = objective.coordinates, table.y[rows]
         basis = objective.class_basis
@@ -135,7 +135,7 @@ class _Projection:
         return t.reshape(theta.shape)
 
 
-def _repeated(table: Table) -> tuple[np.ndarray, FloatArray]:
+def _repeated(table: CodedTable) -> tuple[np.ndarray, FloatArray]:
     """Pairs that are flat because the same row occurs in both classes, and weights that prove it."""
     shape = (table.n, table.n_classes)
     flat, weights = np.zeros(shape, dtype=bool), np.zeros(shape)
@@ -164,7 +164,7 @@ def _key(X: Any, i: int) -> bytes:
     return bytes(X.indices[part].tobytes() + X.data[part].tobytes())
 
 
-def _add_flat(table: Table, worst: FloatArray, flat: np.ndarray, weights: FloatArray) -> None:
+def _add_flat(table: CodedTable, worst: FloatArray, flat: np.ndarray, weights: FloatArray) -> None:
     """What the exact alternative finds flat among the rows of least margin joins ``flat`` and ``weights``."""
     hard = np.argsort(worst, kind="stable")[: max(40, HARD // (table.n_classes - 1))]
     hard = np.union1d(hard[np.isfinite(worst[hard])], np.flatnonzero(weights.any(axis=1)))
@@ -172,7 +172,7 @@ def _add_flat(table: Table, worst: FloatArray, flat: np.ndarray, weights: FloatA
     if not isinstance(X, np.ndarray):
         X = X[:, np.unique(X.indices)].toarray()
     present, codes = np.unique(table.y[hard], return_inverse=True)
-    part = Table(X, codes, len(present), table.fit_intercept)
+    part = CodedTable(X, codes, len(present), table.fit_intercept)
     if len(present) < 2:
         return
     pick = part.sorted(np.arange(len(hard)))

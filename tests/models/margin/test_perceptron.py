@@ -693,7 +693,7 @@ def test_interrupted_fits_keep_what_they_have(monkeypatch):
     from separatrix.solve import perceptron as solve
 
     X, y = load_iris(return_X_y=True)
-    real, calls = solve.LinearMachine.epoch, []
+    real, calls = solve.LinearPerceptronRun.epoch, []
 
     def epoch(self, visits):
         calls.append(1)
@@ -701,7 +701,7 @@ def test_interrupted_fits_keep_what_they_have(monkeypatch):
             raise KeyboardInterrupt
         return real(self, visits)
 
-    monkeypatch.setattr(solve.LinearMachine, "epoch", epoch)
+    monkeypatch.setattr(solve.LinearPerceptronRun, "epoch", epoch)
     with keep_going():
         model = Perceptron().fit(X[50:], y[50:])
     assert model.verdict_.status == "interrupted" and model.n_iter_ == 2

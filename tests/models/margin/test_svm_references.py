@@ -35,7 +35,7 @@ from sklearn.svm import LinearSVC as Liblinear
 from benchmarks import shared
 from separatrix import SVC, SVR, LinearSVC, LinearSVR
 from separatrix.data.rows import Rows
-from separatrix.problems.margin import Machine as Tube
+from separatrix.problems.margin import MarginMachine as Tube
 from separatrix.solve.ascent import coordinate_ascent
 
 SINGLE = float(np.finfo(np.float32).eps) / 2
@@ -115,7 +115,7 @@ def kernel(A: Any, B: Any, given: dict[str, Any], X: Any) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Machine:
+class MarginMachine:
     """One pair of classes of a fitted SVC: its rows, signs, prices, β and b."""
 
     rows: np.ndarray
@@ -142,7 +142,7 @@ class Machine:
         return float(up[rise].max() - up[fall].min())
 
 
-def machines(model: Any, y: np.ndarray, factor: np.ndarray) -> list[Machine]:
+def machines(model: Any, y: np.ndarray, factor: np.ndarray) -> list[MarginMachine]:
     """The pairs' machines, out of scikit-learn's layout of ``dual_coef_``."""
     dual, K = dense(model.dual_coef_), len(np.unique(y))
     out = []
@@ -155,7 +155,7 @@ def machines(model: Any, y: np.ndarray, factor: np.ndarray) -> list[Machine]:
         rows = np.flatnonzero((y == i) | (y == j))
         sign = np.where(y[rows] == positive, 1.0, -1.0)
         C = model.C * factor[y[rows]]
-        out.append(Machine(rows, sign, C, beta[rows], float(model.intercept_[m])))
+        out.append(MarginMachine(rows, sign, C, beta[rows], float(model.intercept_[m])))
     return out
 
 
@@ -164,7 +164,7 @@ def factors(y: np.ndarray, weight: Any) -> np.ndarray:
     return len(y) / (len(counts) * counts) if weight == "balanced" else np.ones(len(counts))
 
 
-def is_feasible(machine: Machine) -> bool:
+def is_feasible(machine: MarginMachine) -> bool:
     alpha, top = machine.sign * machine.beta, machine.C.max()
     inside = (alpha >= 0).all() and (alpha <= machine.C * (1 + 1e-12)).all()
     return bool(inside and abs(machine.beta.sum()) <= 1e-9 * top * np.sqrt(len(alpha)))
@@ -237,7 +237,7 @@ def test_libsvm_in_its_own_package_says_the_same(given):
     beta[np.array(theirs.get_sv_indices()) - 1] = np.ravel(theirs.get_sv_coef())
     sign = 1.0 if theirs.get_labels()[0] == 1 else -1.0
     rows, C = np.arange(len(y)), np.full(len(y), given["C"])
-    official = Machine(rows, np.where(y == 1, 1.0, -1.0), C, sign * beta, -sign * theirs.rho[0])
+    official = MarginMachine(rows, np.where(y == 1, 1.0, -1.0), C, sign * beta, -sign * theirs.rho[0])
     (ours,) = machines(SVC(tol=TIGHT, **given).fit(X, y), y, np.ones(2))
     K = kernel(X, X, given, X)
     assert is_feasible(official) and ours.dual(K) >= official.dual(K) * (1 - 1e-13)

@@ -34,8 +34,8 @@ from separatrix.models.margin.mistakes import FromMistakes, online
 from separatrix.solve.perceptron import (
     EXACT_WORK,
     BadRow,
-    Course,
-    KernelMachine,
+    Epochs,
+    KernelPerceptronRun,
     MistakeBound,
     mistake_bound,
 )
@@ -143,7 +143,7 @@ class KernelPerceptron(FromMistakes):
         rows = self._present(n, scale)
         gram = _Gram(self, X, rows)
         machines = [
-            KernelMachine(
+            KernelPerceptronRun(
                 gram.row, sign, scale, float(self.eta0), np.zeros(n), fit_intercept=bool(self.fit_intercept),
                 average=bool(self.average), pocket=bool(self.pocket),
             )
@@ -151,10 +151,10 @@ class KernelPerceptron(FromMistakes):
         ]  # fmt: skip
         intercept = bool(self.fit_intercept)
 
-        def ask(machine: KernelMachine) -> Contradiction | bool | None:
+        def ask(machine: KernelPerceptronRun) -> Contradiction | bool | None:
             return gram.settled(machine.sign[rows], intercept)
 
-        def cancelled(machine: KernelMachine, counts: np.ndarray) -> Contradiction | None:
+        def cancelled(machine: KernelPerceptronRun, counts: np.ndarray) -> Contradiction | None:
             weights = (counts * (machine.scale if len(machine.scale) else 1.0)).astype(float)
             return (
                 None
@@ -228,14 +228,14 @@ class KernelPerceptron(FromMistakes):
         total = 0 if first else self._rows_seen_
         machines = []
         for k, sign in enumerate(signs):
-            machine = KernelMachine(
+            machine = KernelPerceptronRun(
                 gram.row, sign, scale, float(self.eta0), np.ascontiguousarray(before[:, k]),
                 fit_intercept=bool(self.fit_intercept), average=bool(self.average),
             )  # fmt: skip
             machine.seen = seen[k]
             machines.append(machine)
         courses = [
-            Course(np.array([m.epoch(Visits.cyclic(rows))]), "online", "the rows given were visited once")
+            Epochs(np.array([m.epoch(Visits.cyclic(rows))]), "online", "the rows given were visited once")
             for m in machines
         ]
         self._seen_ = [m.seen for m in machines]
@@ -362,7 +362,7 @@ class KernelPerceptron(FromMistakes):
         self._coef_ = self._steps_ * (self._counts_ - self._late_ / seen)
         self.intercept_ = self._coef_.sum(axis=1) * float(bool(self.fit_intercept))
 
-    def _chosen_scores(self, k: int, machine: KernelMachine, course: Course, gram: _Gram) -> FloatArray:
+    def _chosen_scores(self, k: int, machine: KernelPerceptronRun, course: Epochs, gram: _Gram) -> FloatArray:
         """f (n,) of the training rows under the coefficients kept."""
         if machine.best is not None:
             scores: FloatArray = machine.best[0]
@@ -375,7 +375,7 @@ class KernelPerceptron(FromMistakes):
         return f
 
     def _bound(
-        self, machine: KernelMachine, gram: _Gram, rows: np.ndarray, epochs: int
+        self, machine: KernelPerceptronRun, gram: _Gram, rows: np.ndarray, epochs: int
     ) -> MistakeBound | None:
         """R² = max s²(k(x, x) + 1), γ ≥ min s y f/‖w‖ with ‖w‖² = Σ c_i f_i, or the largest where it is found."""
         factor = machine.sign[rows] * (machine.scale[rows] if len(machine.scale) else 1.0)

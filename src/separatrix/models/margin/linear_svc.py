@@ -46,11 +46,11 @@ from separatrix.models.parameters import (
     threads,
     warn_of,
 )
-from separatrix.problems.margin import Machine, Proof
+from separatrix.problems.margin import MarginMachine, Proof
 from separatrix.solve.hard_tube import NoTube, directions_of_cells, hard_tube
 from separatrix.solve.interior import MarginFit
-from separatrix.solve.joint import JointFit, JointMachine, joint_classes
-from separatrix.solve.margin import RELATIVE, check_solver, refuse_lazy, solve_machines
+from separatrix.solve.joint import JointFit, JointMachine
+from separatrix.solve.margin import RELATIVE, check_solver, refuse_lazy, solve_joint, solve_machines
 from separatrix.verdict.facial import Undecided
 from separatrix.verdict.separability import separability_of_rows
 from separatrix.verdict.verdict import Verdict
@@ -214,7 +214,7 @@ class LinearSVC(Calibrated, LinearClassifier):
     def _fit_together(self, data: _Data, solver: str) -> None:
         """All classes in one problem (Crammer–Singer)."""
         machine = self._joint_machine(data)
-        self.solver_, fit = joint_classes(
+        self.solver_, fit = solve_joint(
             machine, solver, float(self.tol) / RELATIVE, int(self.max_iter), seed=seed_of(self.random_state),
             verbose=int(self.verbose),
         )  # fmt: skip
@@ -258,7 +258,7 @@ class LinearSVC(Calibrated, LinearClassifier):
         tol, most, seed = float(self.tol), int(self.max_iter), seed_of(self.random_state)
         if self.multi_class == "crammer_singer":
             machine = self._joint_machine(less)
-            _, joint = joint_classes(machine, solver, tol / RELATIVE, most, seed=seed)
+            _, joint = solve_joint(machine, solver, tol / RELATIVE, most, seed=seed)
             scores = machine.scores(joint.coef, joint.intercept)
             scores = _leads(scores) if len(self.classes_) > 2 else scores[:, 1:] - scores[:, :1]
             return scores, _joint_verdict("", joint, tol, ()), joint.iterations
@@ -326,7 +326,7 @@ class LinearSVC(Calibrated, LinearClassifier):
             class_factors(self.class_weight, self.classes_, totals),
         )
 
-    def _machines(self, data: _Data) -> list[Machine]:
+    def _machines(self, data: _Data) -> list[MarginMachine]:
         """Class 1 against class 0; of more classes each against the rest, its own rows at their class's weight."""
         squared = self.loss == "squared_hinge" and not np.isinf(self.C)
         machines = []
@@ -337,7 +337,9 @@ class LinearSVC(Calibrated, LinearClassifier):
             live = data.weight > 0
             cost[live] = float(self.C) * data.weight[live] * factor[live]
             machines.append(
-                Machine.hinge(data.rows, y, cost, squared=squared, fit_intercept=bool(self.fit_intercept))
+                MarginMachine.hinge(
+                    data.rows, y, cost, squared=squared, fit_intercept=bool(self.fit_intercept)
+                )
             )
         return machines
 
@@ -355,7 +357,7 @@ class LinearSVC(Calibrated, LinearClassifier):
         cost = float(self.C) * data.weight * np.where(data.codes >= 0, data.factors[data.codes], 0.0)
         return JointMachine(data.rows, data.codes, cost, len(self.classes_), bool(self.fit_intercept))
 
-    def _refuse_overlap(self, data: _Data, machines: Sequence[Machine]) -> None:
+    def _refuse_overlap(self, data: _Data, machines: Sequence[MarginMachine]) -> None:
         """A hard margin exists where the classes are separated completely, and only there."""
         for k, machine in enumerate(machines):
             codes = (machine.target > 0).astype(np.intp)
@@ -564,7 +566,7 @@ class LinearSVR(RegressorMixin, Estimator):
             raise ValueError('solver "qp" does not know a tube without slack (C=np.inf): leave solver="auto"')
         return solver
 
-    def _without_slack(self, machine: Machine) -> tuple[str, list[MarginFit]]:
+    def _without_slack(self, machine: MarginMachine) -> tuple[str, list[MarginFit]]:
         """C = ∞: the flattest function with every row in its tube, or a refusal with the proof of none."""
         keep = np.flatnonzero(machine.up > 0)
         rows = machine.rows.source[keep]
@@ -587,7 +589,7 @@ class LinearSVR(RegressorMixin, Estimator):
 
     def _read(
         self, X: Any, y: Any, sample_weight: Any, *, reset: bool
-    ) -> tuple[Machine, FloatArray, FloatArray]:
+    ) -> tuple[MarginMachine, FloatArray, FloatArray]:
         X = read_table(self, X, reset=reset)
         rows = rows_of(self, X)
         target = read_numbers(y, rows.n)
@@ -599,7 +601,7 @@ class LinearSVR(RegressorMixin, Estimator):
         cost = np.full(rows.n, float(self.C))
         if weight is not None:
             cost = np.multiply(cost, weight, out=np.zeros(rows.n), where=weight > 0)
-        machine = Machine(
+        machine = MarginMachine(
             rows,
             target,
             cost,
@@ -697,7 +699,7 @@ def read_numbers(y: Any, n: int) -> FloatArray:
     return target
 
 
-def margin_report(machine: Machine, proof: Proof, coef: FloatArray) -> MarginReport:
+def margin_report(machine: MarginMachine, proof: Proof, coef: FloatArray) -> MarginReport:
     """What one hinge machine says of its examples."""
     return MarginReport(
         np.abs(proof.beta), machine.target * proof.eta, proof.primal, proof.dual, float(np.linalg.norm(coef)),
@@ -705,7 +707,9 @@ def margin_report(machine: Machine, proof: Proof, coef: FloatArray) -> MarginRep
     )  # fmt: skip
 
 
-def proof_from_data(machine: Machine, coef: FloatArray, intercept: float, beta: FloatArray) -> MarginFit:
+def proof_from_data(
+    machine: MarginMachine, coef: FloatArray, intercept: float, beta: FloatArray
+) -> MarginFit:
     """The better proof at (w, b) of a dual point given (checked, not trusted) and of the losses' slopes."""
     proof = machine.prove(coef, intercept, beta)
     if not machine.hard:
@@ -715,7 +719,11 @@ def proof_from_data(machine: Machine, coef: FloatArray, intercept: float, beta: 
 
 
 def verdict_of(
-    name: str, fits: Sequence[MarginFit], machines: Sequence[Machine], tol: float, findings: tuple[str, ...]
+    name: str,
+    fits: Sequence[MarginFit],
+    machines: Sequence[MarginMachine],
+    tol: float,
+    findings: tuple[str, ...],
 ) -> Verdict:
     """The machines' verdicts as one: primal objectives, dual bounds and gaps add up."""
     primal, gap = sum(f.proof.primal for f in fits), sum(f.proof.gap for f in fits)

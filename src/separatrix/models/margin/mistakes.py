@@ -21,7 +21,7 @@ from separatrix.data.interrupts import until_interrupted
 from separatrix.data.orders import Orders, Visits
 from separatrix.models.base import Classifier
 from separatrix.models.parameters import check_class_weight, check_limits, class_factors, seed_of, threads
-from separatrix.solve.perceptron import Course, MistakeBound, train
+from separatrix.solve.perceptron import Epochs, MistakeBound, train
 from separatrix.solve.separator import Contradiction
 from separatrix.solve.sequential import keyed_generator
 from separatrix.verdict.verdict import ConvergenceWarning, Verdict
@@ -99,9 +99,9 @@ class FromMistakes(Classifier):
 
     def _trained(
         self, machines: list[Any], rows: np.ndarray, X: Any, ask: Any, cancelled: Any
-    ) -> list[Course]:
+    ) -> list[Epochs]:
         """The courses of all machines, side by side on the engine's threads."""
-        nothing = Course(np.zeros(0, dtype=np.int64), "interrupted", "interrupted")
+        nothing = Epochs(np.zeros(0, dtype=np.int64), "interrupted", "interrupted")
         courses = [nothing] * len(machines)
         halt: list[bool] = []
         running: set[int] = set()
@@ -134,7 +134,7 @@ class FromMistakes(Classifier):
                     time.sleep(0.01)
         return courses
 
-    def _keep_counts(self, machines: list[Any], courses: list[Course], visits: int) -> None:
+    def _keep_counts(self, machines: list[Any], courses: list[Epochs], visits: int) -> None:
         paths = [course.mistakes for course in courses]
         single = len(machines) == 1
         self.mistakes_path_: Any = paths[0] if single else paths
@@ -166,7 +166,7 @@ class FromMistakes(Classifier):
 
     def _judged(
         self,
-        courses: list[Course],
+        courses: list[Epochs],
         bounds: list[MistakeBound | None],
         margins: list[FloatArray],
         scale: FloatArray,
@@ -197,7 +197,7 @@ class FromMistakes(Classifier):
             time.perf_counter() - began, told[0][2], tuple(findings), separation=proof,
         )  # fmt: skip
 
-    def _one(self, course: Course, bound: MistakeBound | None, wrong: int, n: int) -> tuple[str, list[str]]:
+    def _one(self, course: Epochs, bound: MistakeBound | None, wrong: int, n: int) -> tuple[str, list[str]]:
         """(status, sentences) of one machine whose kept weights leave ``wrong`` of n rows on the wrong side."""
         mistakes = int(course.mistakes.sum())
         side = f"{wrong} of {n} rows {'is' if wrong == 1 else 'are'} on the wrong side"

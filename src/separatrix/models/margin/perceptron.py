@@ -33,7 +33,14 @@ from separatrix.data.orders import Visits, row_major
 from separatrix.models.base import LinearClassifier
 from separatrix.models.margin.mistakes import WORST, FromMistakes, online, spread
 from separatrix.models.parameters import seed_of
-from separatrix.solve.perceptron import BadRow, Course, LinearMachine, Machine, linear_bound, scores_under
+from separatrix.solve.perceptron import (
+    BadRow,
+    Epochs,
+    LinearPerceptronRun,
+    PerceptronRun,
+    linear_bound,
+    scores_under,
+)
 from separatrix.solve.separator import Contradiction, contradiction_among, contradiction_of
 from separatrix.solve.sequential import keyed_generator
 from separatrix.verdict.verdict import Verdict
@@ -169,13 +176,13 @@ class Perceptron(FromMistakes, LinearClassifier):
         machines = [self._machine(X, sign, scale, w) for sign, w in zip(signs, starts, strict=True)]
         intercept = bool(self.fit_intercept)
 
-        def ask(machine: Machine) -> Contradiction | bool | None:
+        def ask(machine: PerceptronRun) -> Contradiction | bool | None:
             some = len(rows) < n
             cells = X[rows] if some else X
             answer = contradiction_among(cells, machine.sign[rows], intercept, machine.counts[rows])
             return spread(answer, rows, n) if some else answer
 
-        def cancelled(machine: LinearMachine, counts: np.ndarray) -> Contradiction | None:
+        def cancelled(machine: LinearPerceptronRun, counts: np.ndarray) -> Contradiction | None:
             weights = counts * (machine.scale if len(machine.scale) else 1.0)
             return contradiction_of(weights.astype(float), X, machine.sign, intercept)
 
@@ -252,7 +259,7 @@ class Perceptron(FromMistakes, LinearClassifier):
         paths, counts, t = self.mistakes_path_, self.n_mistakes_, self.t_
         try:
             courses = [
-                Course(np.array([m.epoch(Visits.cyclic(rows))]), "online", "the rows given were visited once")
+                Epochs(np.array([m.epoch(Visits.cyclic(rows))]), "online", "the rows given were visited once")
                 for m in machines
             ]
         except BadRow as bad:
@@ -329,13 +336,13 @@ class Perceptron(FromMistakes, LinearClassifier):
             w[-1] *= bool(self.fit_intercept)
         return drawn
 
-    def _machine(self, X: Any, sign: np.ndarray, scale: FloatArray, start: FloatArray) -> LinearMachine:
-        return LinearMachine(
+    def _machine(self, X: Any, sign: np.ndarray, scale: FloatArray, start: FloatArray) -> LinearPerceptronRun:
+        return LinearPerceptronRun(
             X, sign, scale, float(self.eta0), start, fit_intercept=bool(self.fit_intercept),
             average=bool(self.average), pocket=bool(self.pocket),
         )  # fmt: skip
 
-    def _keep(self, machines: list[LinearMachine], started: list[FloatArray] | None = None) -> None:
+    def _keep(self, machines: list[LinearPerceptronRun], started: list[FloatArray] | None = None) -> None:
         """The weights, and what partial_fit needs to go on."""
         chosen = np.array([m.chosen for m in machines])
         first = np.array(started if started is not None else [m.start for m in machines])
@@ -349,7 +356,7 @@ class Perceptron(FromMistakes, LinearClassifier):
             for m, w in zip(machines, first, strict=True)
         ]
 
-    def _margins(self, machine: LinearMachine, course: Course, rows: np.ndarray) -> FloatArray:
+    def _margins(self, machine: LinearPerceptronRun, course: Epochs, rows: np.ndarray) -> FloatArray:
         """y f of the present rows under the weights kept; an epoch without a mistake has shown the last right."""
         single = self.coef_.dtype == np.float32  # what is shown is rounded, and has to be looked at
         if course.ended == "separated" and not self.average and not single:

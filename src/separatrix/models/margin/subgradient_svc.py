@@ -32,7 +32,7 @@ from separatrix.data.rows import Block
 from separatrix.models.base import LinearClassifier
 from separatrix.models.margin.linear_svc import margin_report
 from separatrix.models.parameters import check_limits, threads
-from separatrix.problems.margin import Machine, Proof, blocked
+from separatrix.problems.margin import MarginMachine, Proof, blocked
 from separatrix.solve.outcome import Path
 from separatrix.verdict.verdict import Verdict
 
@@ -140,7 +140,7 @@ class SubgradientSVC(LinearClassifier):
             raise ValueError(f"schedule {self.schedule!r} is unknown: use one of {known}")
         check_limits(self.tol, self.max_iter, self.n_jobs)
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True) -> tuple[Machine, float]:
+    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True) -> tuple[MarginMachine, float]:
         """The machine at C = c/2, and Σ s_i(‖x_i‖ + 1)."""
         X = read_table(self, X, reset=reset)
         rows = rows_of(self, X)
@@ -166,7 +166,7 @@ class SubgradientSVC(LinearClassifier):
         reach = total * (float(np.sqrt(np.sum(moments.variance + moments.mean**2))) + 1.0)
         cost = 0.5 * float(self.c) * weight
         sign = np.where(codes == 1, 1.0, -1.0)
-        return Machine.hinge(rows, sign, cost, fit_intercept=bool(self.fit_intercept)), reach
+        return MarginMachine.hinge(rows, sign, cost, fit_intercept=bool(self.fit_intercept)), reach
 
     def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any = None) -> Verdict:
         """For :func:`separatrix.verify`: objective and bound anew, at ``coef_`` and the dual variables kept."""
@@ -192,7 +192,7 @@ class SubgradientSVC(LinearClassifier):
 class _Descent:
     """The moving state: the point, the best so far, means of points and of indicators over the second half."""
 
-    def __init__(self, model: SubgradientSVC, machine: Machine, reach: float):
+    def __init__(self, model: SubgradientSVC, machine: MarginMachine, reach: float):
         self.model, self.machine = model, machine
         self.c = float(model.c)
         default = 0.5 * self.c if model.schedule == "inverse" else 1.0 / reach
