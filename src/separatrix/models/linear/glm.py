@@ -47,6 +47,8 @@ from separatrix.models.rule import LiveRule
 from separatrix.problems.objective import Objective
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.registry import SOLVERS
+from separatrix.verdict.from_objectives import Part, verdict_from_objectives
+from separatrix.verdict.separability import Separability
 from separatrix.verdict.verdict import Verdict
 
 
@@ -505,17 +507,21 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
             raise AttributeError(f"GeneralizedLinearModel has no {name}_ here: {PENALISED}")
         return super()._known(name)
 
-    def _objectives_of(
-        self, X: Any, y: Any, sample_weight: Any = None, **given: Any
-    ) -> list[tuple[Objective, FloatArray, FloatArray]]:
-        """(objective, weights, intercept) of this estimator on given data, for :func:`separatrix.verify`."""
-        problem, _ = self._read_again(X, y, sample_weight, **given)
+    def _objectives_of(self, X: Any, y: Any, sample_weight: Any = None, **given: Any) -> list[Part]:
+        """(objective, weights, intercept) of this estimator on given data."""
+        return self._parts(self._read_again(X, y, sample_weight, **given)[0])
+
+    def _parts(self, problem: Problem) -> list[Part]:
         return [(problem.objective(), self.coef_, np.asarray(self.intercept_))]
 
-    def _proof_from_data(self, X: Any, y: Any, sample_weight: Any = None, **given: Any) -> Any:
-        """The separation of given data, found afresh; None where there is none or it cannot be decided."""
+    def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any = None, **given: Any) -> Verdict:
         problem, seen = self._read_again(X, y, sample_weight, **given)
-        return glm_existence(self, problem, Existence(self.family_, self.link_, problem, seen))[0]
+
+        def prove() -> tuple[Separability | None, bool]:
+            found = glm_existence(self, problem, Existence(self.family_, self.link_, problem, seen))[0]
+            return found, found is not None and found.kind != "overlap"
+
+        return verdict_from_objectives(self, self._parts(problem), prove)
 
     def _read_again(
         self,

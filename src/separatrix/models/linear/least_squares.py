@@ -30,9 +30,9 @@ from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows
 from separatrix.models.base import LinearClassifier
 from separatrix.models.linear.verdicts import single_findings
-from separatrix.problems.objective import Objective
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.registry import SOLVERS
+from separatrix.verdict.from_objectives import Part, separated_classes, verdict_from_objectives
 from separatrix.verdict.gaps import ROUNDING
 from separatrix.verdict.verdict import Verdict
 
@@ -207,12 +207,14 @@ class LeastSquaresClassifier(LinearClassifier):
             )
         return findings
 
-    def _objectives_of(
-        self, X: Any, y: Any, sample_weight: Any = None
-    ) -> list[tuple[Objective, FloatArray, FloatArray]]:
-        """(objective, weights, intercept) of each target column on given data, for :func:`separatrix.verify`."""
+    def _objectives_of(self, X: Any, y: Any, sample_weight: Any = None) -> list[Part]:
+        """(objective, weights, intercept) of each target column on given data."""
         problems = self._problems(*self._read(X, y, sample_weight, reset=False))
         return [(p.objective(), w, b) for p, w, b in zip(problems, *self._shown(), strict=True)]
+
+    def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any = None) -> Verdict:
+        prove = separated_classes(X, y, sample_weight, bool(self.fit_intercept))
+        return verdict_from_objectives(self, self._objectives_of(X, y, sample_weight), prove)
 
 
 def _second_order(block: Block, kind: tuple[Any, bool], _memo: Any) -> tuple[Any, None]:

@@ -44,6 +44,8 @@ from separatrix.problems.objective import Objective
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.outcome import Path
 from separatrix.solve.registry import STAND_INS, Solver, refuse_lazy, resolve
+from separatrix.verdict.from_objectives import Part, separated_classes, verdict_from_objectives
+from separatrix.verdict.verdict import Verdict
 
 
 class LogisticRegression(Inferential, LinearClassifier):
@@ -423,10 +425,12 @@ class LogisticRegression(Inferential, LinearClassifier):
         with np.errstate(invalid="ignore"):
             return np.delete(table - table[fit.reference], fit.reference, axis=0).ravel()
 
-    def _objectives_of(
-        self, X: Any, y: Any, sample_weight: Any = None
-    ) -> list[tuple[Objective, FloatArray, FloatArray]]:
-        """(objective, weights, intercept) of this estimator on given data, for :func:`separatrix.verify`."""
+    def _objectives_of(self, X: Any, y: Any, sample_weight: Any = None) -> list[Part]:
+        """(objective, weights, intercept) of this estimator on given data."""
         objective = self._read(X, y, sample_weight, reset=False).objective()
         coef, intercept = self._shown()
         return [(objective, coef[0], intercept[0])] if len(coef) == 1 else [(objective, coef, intercept)]
+
+    def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any = None) -> Verdict:
+        prove = separated_classes(X, y, sample_weight, bool(self.fit_intercept))
+        return verdict_from_objectives(self, self._objectives_of(X, y, sample_weight), prove)
