@@ -29,10 +29,11 @@ from separatrix.solve.limits import limit_of_the_rest
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.newton import FLAT, STUCK
 from separatrix.solve.registry import SOLVERS
+from separatrix.verdict import build
 from separatrix.verdict.facial import Undecided
 from separatrix.verdict.gaps import certify
 from separatrix.verdict.separability import Separability, separability_of_rows
-from separatrix.verdict.verdict import Verdict
+from separatrix.verdict.verdict import Status, Verdict
 
 Limits = tuple[LinearRule, FloatArray, float]
 FLAT_INFORMATION = 1e-10  # reciprocal condition below which a direction has next to no information
@@ -178,7 +179,7 @@ def glm_verdict(
         unique = unique or certificate.unique
     if np.isfinite(gap):
         gap = max(gap, rounding)
-    status: Any = "not converged"
+    status: Status = "not converged"
     edge = ""
     if outcome.stopped_by == "interrupted":
         status = "interrupted"
@@ -195,10 +196,10 @@ def glm_verdict(
     stopped = outcome.stopped_by
     if parabola and status == "optimal" and outcome.iterations == 1:
         stopped = "one Newton step"
-    verdict = Verdict(
-        type(model).__name__, status, value, gap, target, unique, fit.sweeps, fit.seconds, stopped,
-        tuple([*_findings(model, problem, fit, existence, likelihood, status), *([edge] if edge else [])]),
-        separation=_checkable(existence),
+    verdict = build.proven(
+        model, scale="mean loss", objective=value, gap=gap, tol=target, unique=unique, status=status,
+        stopped_by=stopped, sweeps=fit.sweeps, seconds=fit.seconds, separation=_checkable(existence),
+        findings=[*_findings(model, problem, fit, existence, likelihood, status), *([edge] if edge else [])],
     )  # fmt: skip
     return verdict, None
 
@@ -292,16 +293,16 @@ def _separated(model: Any, problem: Problem, fit: LinearFit, existence: Existenc
     coef, intercept = proof.limits()
     coef = np.where(coef[0] == 0, rule.coef, coef[0])
     b = float(intercept[0]) if intercept[0] != 0 else float(rule.intercept)
-    verdict = Verdict(
-        type(model).__name__, "no optimum", fit.outcome.value, np.inf, 0.0, False, fit.sweeps, fit.seconds,
-        fit.outcome.stopped_by,
-        (
+    verdict = build.no_optimum(
+        model, objective=fit.outcome.value, sweeps=fit.sweeps, seconds=fit.seconds,
+        stopped_by=fit.outcome.stopped_by,
+        findings=(
             _sentence(existence, proof),
             f"a direction along which the likelihood never falls is in verdict_.direction ({proof.n_rows} "
             "rows checked)",
             _remedies(existence),
         ),
-        proof.direction, proof.columns, _checkable(existence),
+        direction=proof.direction, columns=proof.columns, separation=_checkable(existence),
     )  # fmt: skip
     return verdict, (rule, coef, b)
 
@@ -334,10 +335,10 @@ def _all_at_one_end(
         rule, b = LinearRule(fit.coef + existence.push, np.asarray(0.0)), 0.0
     else:
         rule = LinearRule(np.zeros(problem.rows.p), np.asarray(40.0 if up else -745.0))
-    verdict = Verdict(
-        type(model).__name__, "no optimum", fit.outcome.value, np.inf, 0.0, False, fit.sweeps, fit.seconds,
-        fit.outcome.stopped_by,
-        (
+    verdict = build.no_optimum(
+        model, objective=fit.outcome.value, sweeps=fit.sweeps, seconds=fit.seconds,
+        stopped_by=fit.outcome.stopped_by,
+        findings=(
             f"every response is {y[0]:g}, so the {'intercept' if problem.fit_intercept else 'scores'} "
             f"run{'s' if problem.fit_intercept else ''} to {'+' if up else '−'}∞ and the weights say nothing",
             "responses that differ, or a prior, are needed: there is nothing to estimate",

@@ -32,6 +32,7 @@ from separatrix.models.base import LinearClassifier
 from separatrix.models.linear.verdicts import single_findings
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.registry import SOLVERS
+from separatrix.verdict import build
 from separatrix.verdict.from_objectives import Part, separated_classes, verdict_from_objectives
 from separatrix.verdict.gaps import ROUNDING
 from separatrix.verdict.verdict import Verdict
@@ -113,12 +114,12 @@ class LeastSquaresClassifier(LinearClassifier):
             self.n_iter_ = max(f.outcome.iterations for f in fits)
         self._keep_numbers(coef, intercept, rows, moments, bool(self.fit_intercept))
         shown = single_rounding(self.coef_, self.intercept_, np.sqrt(moments.variance))
-        self.verdict_ = Verdict(
-            type(self).__name__, "closed form", value, max(gap, ROUNDING * value) + shown**2,
-            max(1e-12 * value, 1e-26) + 2 * shown**2,
-            len(solution.aliased) == 0, sweeps + 1, time.perf_counter() - began,
-            f"solved in {'one Newton step' if self.solver == 'newton' else 'closed form'}",
-            (*self._findings(solution.aliased), *single_findings(shown)),
+        self.verdict_ = build.closed_form(
+            self, scale="mean loss", objective=value, gap=max(gap, ROUNDING * value) + shown**2,
+            tol=max(1e-12 * value, 1e-26) + 2 * shown**2, unique=len(solution.aliased) == 0,
+            stopped_by=f"solved in {'one Newton step' if self.solver == 'newton' else 'closed form'}",
+            sweeps=sweeps + 1, seconds=time.perf_counter() - began,
+            findings=(*self._findings(solution.aliased), *single_findings(shown)),
         )  # fmt: skip
         return self
 

@@ -15,10 +15,11 @@ from separatrix.solve.linear import LinearFit, Problem
 from separatrix.solve.newton import FLAT
 from separatrix.solve.outcome import Path
 from separatrix.solve.registry import SOLVERS
+from separatrix.verdict import build
 from separatrix.verdict.facial import Undecided
 from separatrix.verdict.gaps import certify
 from separatrix.verdict.separability import Separability, separability_of_rows
-from separatrix.verdict.verdict import Verdict
+from separatrix.verdict.verdict import Status, Verdict
 
 STOPPED_EARLY = ("max_iter reached", "interrupted")  # a better bound would not make these converged
 FIRTH = (
@@ -91,7 +92,7 @@ def verdict_of(
     gap = max(gap, rounding)
     if problem.ridge > 0:
         gap = min(gap, value)  # no loss is negative
-    status: Any = "optimal" if gap <= target else "not converged"
+    status: Status = "optimal" if gap <= target else "not converged"
     if not objective.proven and outcome.stopped_by == FLAT:
         status = "stationary"
     if outcome.stopped_by == "interrupted":
@@ -100,23 +101,16 @@ def verdict_of(
     if status == "optimal" and stopped == "max_iter reached":
         stopped += ", and the gap is met"
     spare = problem.ridge == 0 and not problem.objective().coordinates.scale.all()
-    return Verdict(
-        type(model).__name__,
-        status,
-        value,
-        gap,
-        target,
-        False if len(fit.aliased) or spare else unique,
-        fit.sweeps,
-        fit.seconds,
-        stopped,
-        (
+    return build.proven(
+        model, scale="mean loss", objective=value, gap=gap, tol=target, status=status, separation=proof,
+        unique=False if len(fit.aliased) or spare else unique, sweeps=fit.sweeps, seconds=fit.seconds,
+        stopped_by=stopped,
+        findings=(
             *([undecided] if undecided else []),
             *_findings(model, problem, fit, proof, score_error),
             *single_findings(shown),
         ),
-        separation=proof,
-    )
+    )  # fmt: skip
 
 
 def no_optimum(
@@ -137,21 +131,11 @@ def no_optimum(
         'try a finite C, penalty="firth", or BayesianLogisticRegression: each bounds the weights and gives an '
         "estimate",
     )
-    verdict = Verdict(
-        type(model).__name__,
-        "no optimum",
-        fit.outcome.value,
-        np.inf,
-        0.0,
-        False,
-        fit.sweeps,
-        fit.seconds,
-        fit.outcome.stopped_by,
-        findings,
-        proof.direction,
-        proof.columns,
-        proof,
-    )
+    verdict = build.no_optimum(
+        model, objective=fit.outcome.value, sweeps=fit.sweeps, seconds=fit.seconds,
+        stopped_by=fit.outcome.stopped_by, findings=findings,
+        direction=proof.direction, columns=proof.columns, separation=proof,
+    )  # fmt: skip
     coef = np.where(coef == 0, rule.coef, coef)
     return verdict, rule, coef, np.where(intercept == 0, rule.intercept, intercept)
 
