@@ -12,6 +12,7 @@ from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import drop_absent_classes, is_count, is_positive, read_labels
 from separatrix.data.engine import engine
+from separatrix.problems.objective import Objective
 from separatrix.verdict.verdict import ConvergenceWarning, SeparationWarning, Verdict
 
 
@@ -51,6 +52,15 @@ def class_factors(class_weight: Any, classes: np.ndarray, totals: FloatArray) ->
     if not (factor > 0).all():
         raise ValueError("class_weight must be positive for every class")
     return factor
+
+
+def objective_kind(penalty: str | None) -> type[Objective]:
+    """The mean loss and a ridge, or the likelihood times Jeffreys' prior for "firth"."""
+    if penalty != "firth":
+        return Objective
+    from separatrix.problems.firth import FirthObjective
+
+    return FirthObjective
 
 
 def read_any_classes(y: Any, weight: FloatArray | None, n: int) -> tuple[np.ndarray, np.ndarray, FloatArray]:

@@ -36,6 +36,7 @@ from separatrix.data.door import (
     rows_of,
 )
 from separatrix.data.engine import one_blas_thread
+from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.rows import Rows
 from separatrix.inference.summary import Summary
 from separatrix.models.base import LinearClassifier, minimum_cost
@@ -54,6 +55,7 @@ CHOSEN = ("evidence", "ard")
 PREDICTIVES = ("probit", "monte_carlo", "plugin")
 
 
+@constructor
 class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
     """P(y = k | x, D) = ∫ softmax_k(W x) N(W | m_n, S_n) dW: predictions that know how sure the weights are.
 
@@ -130,38 +132,20 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
     'optimal'
     """
 
-    class_weight: Mapping[Any, float] | str | None = None  # of models from files that knew no such parameter
-
-    def __init__(
-        self,
-        prior_precision: Any = 1.0,
-        *,
-        prior_mean: Any = 0.0,
-        prior_covariance: Any = None,
-        intercept_precision: float = INTERCEPT_PRECISION,
-        fit_intercept: bool = True,
-        class_weight: Mapping[Any, float] | str | None = None,
-        predictive: str = "probit",
-        n_samples: int = 1000,
-        random_state: Any = None,
-        tol: float = 1e-4,
-        max_iter: int = 100,
-        verbose: int = 0,
-        n_jobs: int | None = None,
-    ):
-        self.prior_precision = prior_precision
-        self.prior_mean = prior_mean
-        self.prior_covariance = prior_covariance
-        self.intercept_precision = intercept_precision
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.predictive = predictive
-        self.n_samples = n_samples
-        self.random_state = random_state
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.n_jobs = n_jobs
+    prior_precision: Any = 1.0
+    _: KW_ONLY
+    prior_mean: Any = 0.0
+    prior_covariance: Any = None
+    intercept_precision: float = INTERCEPT_PRECISION
+    fit_intercept: bool = True
+    class_weight: Mapping[Any, float] | str | None = None
+    predictive: str = "probit"
+    n_samples: int = 1000
+    random_state: Any = None
+    tol: float = 1e-4
+    max_iter: int = 100
+    verbose: int = 0
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BayesianLogisticRegression:
         """Fit to rows X (n, p) and labels y (n,); a weight of 2 means the row stands there twice."""

@@ -27,6 +27,7 @@ from separatrix.data.door import (
     rows_of,
 )
 from separatrix.data.engine import sweep
+from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.rows import Block, Rows
 from separatrix.models.base import LinearClassifier
 from separatrix.models.linear.verdicts import single_findings
@@ -40,6 +41,7 @@ from separatrix.verdict.verdict import Verdict
 GRAM_IS_ENOUGH = 1e4  # condition up to which a Gram matrix keeps nine digits of the weights
 
 
+@constructor
 class LeastSquaresClassifier(LinearClassifier):
     """min (1/W) Σ_i s_i ½ (w·x_i + b − t_i)² + ½ λ ‖w‖²,  t_i = ±target or one-hot ([6867] 3.2.1).
 
@@ -74,22 +76,13 @@ class LeastSquaresClassifier(LinearClassifier):
     ['no', 'no', 'yes', 'yes']
     """
 
-    def __init__(
-        self,
-        *,
-        target: float = 1.0,
-        coding: str = "auto",
-        alpha: float = 0.0,
-        fit_intercept: bool = True,
-        solver: str = "direct",
-        record_path: bool = False,
-    ):
-        self.target = target
-        self.coding = coding
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.record_path = record_path
+    _: KW_ONLY
+    target: float = 1.0
+    coding: str = "auto"
+    alpha: float = 0.0
+    fit_intercept: bool = True
+    solver: str = "direct"
+    record_path: bool = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LeastSquaresClassifier:
         """Fit to rows X (n, p) and labels y (n,)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,10 @@ from separatrix.data.door import column_name
 from separatrix.solve.limits import centred, limit_of_the_rest
 from separatrix.solve.linear import LinearFit, Problem
 from separatrix.solve.newton import FLAT
-from separatrix.solve.outcome import Path
 from separatrix.solve.registry import SOLVERS
 from separatrix.verdict import build
-from separatrix.verdict.facial import Undecided
 from separatrix.verdict.gaps import certify
-from separatrix.verdict.separability import Separability, separability_of_rows
+from separatrix.verdict.separability import Separability
 from separatrix.verdict.verdict import Status, Verdict
 
 STOPPED_EARLY = ("max_iter reached", "interrupted")  # a better bound would not make these converged
@@ -28,50 +25,6 @@ FIRTH = (
     "score vanishes at this one, that no other is higher is not proven"
 )
 LISTED = 8  # how many columns a finding names before it counts the rest
-
-
-def separation(
-    problem: Problem, fit: LinearFit, names: Any, classes: tuple[Any, ...]
-) -> tuple[Separability | None, str]:
-    """The exact answer where the fit alone does not prove that an optimum exists; or why there is none."""
-    outcome = fit.outcome
-    proven = np.isfinite(outcome.gap) and not outcome.runaway
-    if problem.ridge > 0 or proven or outcome.stopped_by == "interrupted":
-        return None, ""
-    codes = (problem.rows.y > 0).astype(np.intp) if problem.n_classes is None else problem.rows.y
-    try:
-        found = separability_of_rows(
-            problem.rows.with_targets(codes, problem.rows.weight),
-            problem.moments,
-            problem.n_classes or 2,
-            fit_intercept=problem.fit_intercept,
-            names=names,
-            classes=classes,
-        )
-    except Undecided as undecided:
-        return None, str(undecided)
-    return found, ""
-
-
-def false_alarm(fit: LinearFit, proof: Separability | None) -> bool:
-    """Whether a solver stopped for fear of separation and a proof of overlap says it may go on."""
-    return fit.outcome.runaway and proof is not None and proof.kind == "overlap"
-
-
-def joined(first: LinearFit, then: LinearFit) -> LinearFit:
-    """A fit and its continuation as one."""
-    path = then.path
-    if first.path is not None and then.path is not None:
-        path = Path(*(np.concatenate([vars(first.path)[k], vars(then.path)[k][1:]]) for k in vars(then.path)))
-    iterations = first.outcome.iterations + then.outcome.iterations
-    outcome = replace(then.outcome, iterations=iterations)
-    return replace(
-        then,
-        outcome=outcome,
-        path=path,
-        sweeps=first.sweeps + then.sweeps,
-        seconds=first.seconds + then.seconds,
-    )
 
 
 def verdict_of(
