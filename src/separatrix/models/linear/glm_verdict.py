@@ -18,7 +18,8 @@ from separatrix.core.numerics import FloatArray
 from separatrix.core.responses import GlmLoss
 from separatrix.inference.likelihood import Likelihood
 from separatrix.models.linear.existence import Existence
-from separatrix.models.linear.verdicts import FIRTH, STOPPED_EARLY, listed, score_rounding
+from separatrix.models.linear.verdicts import FIRTH, STOPPED_EARLY, score_rounding
+from separatrix.models.parameters import listed
 from separatrix.solve.limits import limit_of_the_rest
 from separatrix.solve.linear import LinearFit, Problem
 from separatrix.solve.newton import FLAT, STUCK

@@ -16,7 +16,6 @@ from separatrix.core.losses import Squared
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Gram, Moments, QRFactor, trustworthy
 from separatrix.data.door import (
-    column_name,
     drop_absent_classes,
     is_positive,
     read_labels,
@@ -31,6 +30,7 @@ from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.rows import Block, Rows
 from separatrix.models.base import LinearClassifier
 from separatrix.models.linear.verdicts import single_findings
+from separatrix.models.parameters import listed
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.registry import SOLVERS
 from separatrix.verdict import build
@@ -194,10 +194,9 @@ class LeastSquaresClassifier(LinearClassifier):
     def _findings(self, aliased: np.ndarray) -> list[str]:
         findings = ["the objective is a parabola: one Newton step from anywhere is its minimum"]
         if len(aliased):
-            listed = ", ".join(column_name(self, int(j)) for j in aliased[:8])
-            more = f" and {len(aliased) - 8} more" if len(aliased) > 8 else ""
             findings.append(
-                f"aliased: {listed}{more} constant or combinations of other columns; the shortest weights are shown"
+                f"aliased: {listed(self, aliased)} constant or combinations of other columns; the shortest weights "
+                "are shown"
             )
         return findings
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from separatrix.core.linear import UNIT32, LinearRule, single_rounding
 from separatrix.core.numerics import EPS, FloatArray
-from separatrix.data.door import column_name
+from separatrix.models.parameters import listed
 from separatrix.solve.limits import centred, limit_of_the_rest
 from separatrix.solve.linear import LinearFit, Problem
 from separatrix.solve.newton import FLAT
@@ -24,7 +24,6 @@ FIRTH = (
     "or not; the "
     "score vanishes at this one, that no other is higher is not proven"
 )
-LISTED = 8  # how many columns a finding names before it counts the rest
 
 
 def verdict_of(
@@ -147,8 +146,3 @@ def _findings(
             "differences of such columns would say the same in better numbers"
         )
     return findings
-
-
-def listed(model: Any, columns: np.ndarray) -> str:
-    names = ", ".join(column_name(model, int(j)) for j in columns[:LISTED])
-    return names + (f" and {len(columns) - LISTED} more" if len(columns) > LISTED else "")
