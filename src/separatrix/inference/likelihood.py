@@ -9,8 +9,10 @@ and φ the dispersion. Notes [6867] 3.2.3; row D8. Cost: one sweep with the Hess
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
@@ -26,6 +28,7 @@ from separatrix.problems.coordinates import Coordinates
 from separatrix.problems.firth import FirthObjective
 from separatrix.problems.influence import row_forms, row_scores
 from separatrix.problems.objective import Evaluation, Objective
+from separatrix.solve.linear import LinearFit, Problem
 from separatrix.verdict.gaps import Factor, factorise
 
 CHANGED = "{} goes through the data of the fit again, and they have been changed in place since: fit again"
@@ -54,6 +57,33 @@ class Likelihood:
     weights: tuple[FloatArray, FloatArray] | None = None  # coef and intercept as the model shows them
     ended: float | None = None  # the objective's value where the solver ended
     estimated: int = 0  # parameters of the family that were estimated beside those of the mean
+
+    @classmethod
+    def of(
+        cls, problem: Problem, fit: LinearFit, seen: Observations, names: Iterable[Any] | None,
+        response: Response | None = None, link: Link | None = None, *,
+        dispersion_known: float | None = None, classes: tuple[str, ...] = (), estimated: int = 0,
+    ) -> Likelihood:  # fmt: skip
+        """That of a fit; no sweep is made until something is asked. ``names`` are the columns'."""
+        objective, loss = fit.objective, fit.objective.loss
+        if isinstance(loss, GlmLoss) and loss.observed:
+            objective = replace(objective, loss=replace(loss, observed=False))
+        constant = np.flatnonzero(problem.moments.constant) if problem.fit_intercept else ()
+        kept = cls(
+            objective, fit.outcome.theta, seen,
+            tuple(map(str, [f"x{j}" for j in range(problem.rows.p)] if names is None else names)),
+            response, link, tuple(int(j) for j in fit.aliased), tuple(int(j) for j in constant),
+            dispersion_known, classes, weights=(fit.coef, np.asarray(fit.intercept)),
+            ended=fit.outcome.value, estimated=estimated,
+        )  # fmt: skip
+        last = fit.outcome.last
+        if last is not None and objective is fit.objective and problem.kind.proven and problem.loss.bend != 0:
+            kept.__dict__["at"] = last  # the sweep for the errors has been made already
+        return kept
+
+    def lose_covariance(self) -> None:
+        """An estimate that does not exist has no errors."""
+        self.__dict__["model_covariance"] = np.full((len(self.names),) * 2, np.nan)
 
     # ---- at the maximum ----
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.engine import one_blas_thread
+from separatrix.verdict.verdict import Verdict
 
 if TYPE_CHECKING:  # loaded when asked for: a plain fit imports none of it
     from separatrix.inference.hypothesis import Test
@@ -40,6 +41,7 @@ class Inferential:
     a sentence that says why there is none.
     """
 
+    verdict_: Verdict
     _likelihood_: Likelihood
     _no_inference_: str
     _was_edited: Callable[[], bool]  # whether the coefficients are other numbers than the fit left
@@ -287,23 +289,22 @@ class Inferential:
         return coefficient_table(self, fit, error, ends, level, covariance, intervals, bool(exponentiate))
 
     def _refuse_unfinished(self, what: str) -> None:
-        verdict = self.verdict_  # type: ignore[attr-defined]
+        verdict = self.verdict_
         if verdict.status in ("not converged", "interrupted"):
             raise ValueError(
                 f"{what} measures from the maximum, and the fit did not converge to it (stopped: "
-                f"{verdict.stopped_by}): "
-                "increase max_iter and fit again"
+                f"{verdict.stopped_by}): increase max_iter and fit again"
             )
 
     # ---- names ----
 
     @property
     def _has_optimum(self) -> bool:
-        return bool(self.verdict_.status != "no optimum")  # type: ignore[attr-defined]
+        return self.verdict_.status != "no optimum"
 
     @property
     def _why_no_optimum(self) -> str:
-        return "; ".join(self.verdict_.findings[:1])  # type: ignore[attr-defined]
+        return "; ".join(self.verdict_.findings[:1])
 
     def _places(self, fit: Likelihood, columns: Any) -> list[int]:
         """Indices into ``fit.names`` of the columns (and terms) given."""

@@ -10,9 +10,12 @@ import numpy as np
 
 from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import drop_absent_classes, is_count, is_positive, read_labels
+from separatrix.data.door import column_name, drop_absent_classes, is_count, is_positive, read_labels
 from separatrix.data.engine import engine
+from separatrix.problems.objective import Objective
 from separatrix.verdict.verdict import ConvergenceWarning, SeparationWarning, Verdict
+
+LISTED = 8  # how many columns a finding names before it counts the rest
 
 
 def check_limits(tol: Any, max_iter: Any, n_jobs: Any) -> None:
@@ -53,6 +56,15 @@ def class_factors(class_weight: Any, classes: np.ndarray, totals: FloatArray) ->
     return factor
 
 
+def objective_kind(penalty: str | None) -> type[Objective]:
+    """The mean loss and a ridge, or the likelihood times Jeffreys' prior for "firth"."""
+    if penalty != "firth":
+        return Objective
+    from separatrix.problems.firth import FirthObjective
+
+    return FirthObjective
+
+
 def read_any_classes(y: Any, weight: FloatArray | None, n: int) -> tuple[np.ndarray, np.ndarray, FloatArray]:
     """Classes that weigh something, be it one alone, codes of the labels (n,) and each class's weight (K,).
 
@@ -72,11 +84,24 @@ def seed_of(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31))
 
 
+def generator_of(random_state: Any) -> np.random.Generator:
+    """A generator from what `seed_of` takes, or a generator as it is."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(seed_of(random_state))
+
+
 def threads(n_jobs: int | None) -> Any:
     """The engine of ``n_jobs`` threads as a context; None and negative numbers leave the current one."""
     if n_jobs is None or n_jobs < 0:
         return nullcontext()
     return engine("serial") if n_jobs == 1 else engine(workers=int(n_jobs))
+
+
+def listed(model: Any, columns: np.ndarray) -> str:
+    """Columns by name, the first eight and how many more."""
+    names = ", ".join(column_name(model, int(j)) for j in columns[:LISTED])
+    return names + (f" and {len(columns) - LISTED} more" if len(columns) > LISTED else "")
 
 
 def warn_of(verdict: Verdict, remedy: str, way: str) -> None:

@@ -13,17 +13,18 @@ two verdicts can be compared: a mean loss (mean weighted loss + penalty) or a C-
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
-from separatrix.verdict.verdict import Scale, Status, Verdict
+from separatrix.core.numerics import FloatArray
+from separatrix.verdict.verdict import Columns, Proof, Scale, Status, Verdict
 
 VERIFIED = "verified from data"  # what stopped a verdict that verify made
 
 
 def proven(
-    model: Any,
+    model: object,
     *,
     scale: Scale,
     objective: float,
@@ -36,7 +37,7 @@ def proven(
     findings: Iterable[str] = (),
     status: Status | None = None,
     interrupted: bool = False,
-    separation: Any = None,
+    separation: Proof | None = None,
     method: str = "",
 ) -> Verdict:
     """min F ∈ [objective − gap, objective]; ``status`` where something else than gap ≤ tol decides it.
@@ -66,7 +67,7 @@ def proven(
 
 
 def closed_form(
-    model: Any,
+    model: object,
     *,
     scale: Scale,
     objective: float,
@@ -86,7 +87,7 @@ def closed_form(
 
 
 def no_optimum(
-    model: Any,
+    model: object,
     *,
     stopped_by: str,
     findings: Iterable[str],
@@ -96,31 +97,20 @@ def no_optimum(
     unique: bool | None = False,
     sweeps: float = 0.0,
     seconds: float = 0.0,
-    direction: Any = None,
-    columns: tuple[Any, ...] = (),
-    separation: Any = None,
+    direction: FloatArray | None = None,
+    columns: Columns = (),
+    separation: Proof | None = None,
 ) -> Verdict:
     """F falls for ever along ``direction``; ``separation`` is the proof, ``objective`` where the fit gave up."""
-    return Verdict(
-        model=_name(model),
-        status="no optimum",
-        objective=float(objective),
-        gap=np.inf,
-        tol=tol,
-        unique=unique,
-        sweeps=sweeps,
-        seconds=seconds,
-        stopped_by=stopped_by,
-        findings=tuple(findings),
-        direction=direction,
-        columns=columns,
-        separation=separation,
-        scale=scale,
-    )
+    verdict = proven(
+        model, scale=scale, objective=objective, gap=np.inf, tol=tol, unique=unique, stopped_by=stopped_by,
+        sweeps=sweeps, seconds=seconds, findings=findings, status="no optimum", separation=separation,
+    )  # fmt: skip
+    return replace(verdict, direction=direction, columns=columns)
 
 
 def no_claim(
-    model: Any,
+    model: object,
     *,
     stopped_by: str,
     objective: float = np.nan,
@@ -131,32 +121,22 @@ def no_claim(
     findings: Iterable[str] = (),
     status: Status = "no claim",
     interrupted: bool = False,
-    direction: Any = None,
-    columns: tuple[Any, ...] = (),
-    separation: Any = None,
+    direction: FloatArray | None = None,
+    columns: Columns = (),
+    separation: Proof | None = None,
 ) -> Verdict:
     """No bound is known. ``scale`` is that of ``objective``, "" where there is none.
 
     >>> no_claim("Demo", stopped_by="one pass").gap
     inf
     """
-    return Verdict(
-        model=_name(model),
-        status="interrupted" if interrupted else status,
-        objective=float(objective),
-        gap=np.inf,
-        tol=float(tol),
-        unique=None,
-        sweeps=sweeps,
-        seconds=seconds,
-        stopped_by=stopped_by,
-        findings=tuple(findings),
-        direction=direction,
-        columns=columns,
+    verdict = proven(
+        model, scale=scale, objective=objective, gap=np.inf, tol=tol, unique=None, stopped_by=stopped_by,
+        sweeps=sweeps, seconds=seconds, findings=findings, status=status, interrupted=interrupted,
         separation=separation,
-        scale=scale,
-    )
+    )  # fmt: skip
+    return replace(verdict, direction=direction, columns=columns)
 
 
-def _name(model: Any) -> str:
+def _name(model: object) -> str:
     return model if isinstance(model, str) else type(model).__name__

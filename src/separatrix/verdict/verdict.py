@@ -22,9 +22,11 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
+
+from separatrix.core.numerics import FloatArray
 
 Status = Literal[
     "optimal",
@@ -37,6 +39,17 @@ Status = Literal[
     "interrupted",
 ]
 Scale = Literal["mean loss", "C-scaled sum", ""]
+Columns = tuple[str | int, ...]  # of a table, by name where it has names
+
+
+class Proof(Protocol):
+    """What settles a question of existence, and can be checked without trust in how it was found."""
+
+    def check(self, X: Any, y: Any, /) -> bool:
+        """Whether it holds for these rows."""
+
+    def sentence(self) -> str:
+        """What it proves, in one line."""
 
 
 class SeparationWarning(UserWarning):
@@ -65,7 +78,8 @@ class Verdict:
     findings : sentences a reader should know: separation, aliased columns, scales
     direction : (p,) or (K, p), a direction along which the loss falls for ever, when one exists
     columns : names or indices of columns whose coefficients run to infinity
-    separation : the :class:`~separatrix.verdict.separability.Separability` that proves it, when computed
+    separation : the proof, when computed: a :class:`~separatrix.verdict.separability.Separability`, or a
+        :class:`~separatrix.solve.separator.Contradiction`
     method : the method that ran, where there is a choice of them; else ""
     scale : what the objective is, "mean loss" or "C-scaled sum" (see the module); "" where there is none
 
@@ -86,9 +100,9 @@ class Verdict:
     seconds: float
     stopped_by: str
     findings: tuple[str, ...] = ()
-    direction: Any = field(default=None, compare=False, repr=False)
-    columns: tuple[Any, ...] = ()
-    separation: Any = field(default=None, compare=False, repr=False)
+    direction: FloatArray | None = field(default=None, compare=False, repr=False)
+    columns: Columns = ()
+    separation: Proof | None = field(default=None, compare=False, repr=False)
     method: str = ""
     scale: Scale = ""
 

@@ -24,7 +24,6 @@ from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
 from separatrix.data.door import (
     as_labels,
-    column_name,
     drop_absent_classes,
     is_count,
     is_positive,
@@ -36,24 +35,31 @@ from separatrix.data.door import (
     rows_of,
 )
 from separatrix.data.engine import one_blas_thread
+from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.rows import Rows
-from separatrix.inference.summary import Summary
 from separatrix.models.base import LinearClassifier, minimum_cost
 from separatrix.models.bayes.laplace import Laplace, laplace, verdict_of, verified
 from separatrix.models.bayes.precisions import Search, maximise_evidence
-from separatrix.models.bayes.predictive import Predictive, normal_draws
+from separatrix.models.bayes.predictive import Predictive, normal_draws, tail_of
 from separatrix.models.bayes.priors import INTERCEPT_PRECISION, is_default, read_prior
 from separatrix.models.bayes.shown import ShownPosterior
-from separatrix.models.parameters import check_class_weight, check_limits, class_factors, threads
+from separatrix.models.parameters import (
+    check_class_weight,
+    check_limits,
+    class_factors,
+    generator_of,
+    listed,
+    threads,
+)
 from separatrix.problems.prior import Prior
 from separatrix.verdict.verdict import ConvergenceWarning, Verdict
 
 MOST_PARAMETERS = 4000  # the posterior covariance has the square of that many numbers
-LISTED = 8  # how many columns a finding names before it counts the rest
 CHOSEN = ("evidence", "ard")
 PREDICTIVES = ("probit", "monte_carlo", "plugin")
 
 
+@constructor
 class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
     """P(y = k | x, D) = ∫ softmax_k(W x) N(W | m_n, S_n) dW: predictions that know how sure the weights are.
 
@@ -130,38 +136,20 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
     'optimal'
     """
 
-    class_weight: Mapping[Any, float] | str | None = None  # of models from files that knew no such parameter
-
-    def __init__(
-        self,
-        prior_precision: Any = 1.0,
-        *,
-        prior_mean: Any = 0.0,
-        prior_covariance: Any = None,
-        intercept_precision: float = INTERCEPT_PRECISION,
-        fit_intercept: bool = True,
-        class_weight: Mapping[Any, float] | str | None = None,
-        predictive: str = "probit",
-        n_samples: int = 1000,
-        random_state: Any = None,
-        tol: float = 1e-4,
-        max_iter: int = 100,
-        verbose: int = 0,
-        n_jobs: int | None = None,
-    ):
-        self.prior_precision = prior_precision
-        self.prior_mean = prior_mean
-        self.prior_covariance = prior_covariance
-        self.intercept_precision = intercept_precision
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.predictive = predictive
-        self.n_samples = n_samples
-        self.random_state = random_state
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.n_jobs = n_jobs
+    prior_precision: Any = 1.0
+    _: KW_ONLY
+    prior_mean: Any = 0.0
+    prior_covariance: Any = None
+    intercept_precision: float = INTERCEPT_PRECISION
+    fit_intercept: bool = True
+    class_weight: Mapping[Any, float] | str | None = None
+    predictive: str = "probit"
+    n_samples: int = 1000
+    random_state: Any = None
+    tol: float = 1e-4
+    max_iter: int = 100
+    verbose: int = 0
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BayesianLogisticRegression:
         """Fit to rows X (n, p) and labels y (n,); a weight of 2 means the row stands there twice."""
@@ -220,120 +208,9 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
         array([[0.  , 0.74],
                [0.16, 0.94]])
         """
-        found, tail = self._predictive(), _tail(level)
+        found, tail = self._predictive(), tail_of(level)
         bounds = self._on_rows(X, self._tiled(lambda cells: found.interval(cells, tail)))
         return bounds if len(self.classes_) == 2 else bounds.reshape((bounds.shape[0], len(self.classes_), 2))
-
-    def credible_intervals(self, level: float = 0.95) -> FloatArray:
-        """m ± z·sd of each weight: (p+1, 2), or (K, p+1, 2), the intercept first.
-
-        >>> X = np.arange(6.0)[:, None]
-        >>> BayesianLogisticRegression().fit(X, [0, 0, 0, 1, 1, 1]).credible_intervals(0.5).round(2)
-        array([[-4.12, -1.49],
-               [ 0.68,  1.56]])
-        """
-        check_is_fitted(self)
-        from scipy.special import ndtri
-
-        mean = self._in_order(*self._shown())
-        sd = self._in_order(self.coef_sd_, self.intercept_sd_)
-        z = -float(ndtri(_tail(level)))
-        out = np.stack([mean - z * sd, mean + z * sd], axis=-1)
-        return out[0] if len(mean) == 1 else out
-
-    def sample_posterior(self, n_draws: int = 1, random_state: Any = None) -> tuple[FloatArray, FloatArray]:
-        """Draws of the weights from N(m_n, S_n): coef (n_draws, p) or (n_draws, K, p), and intercept.
-
-        ``random_state`` None is that of the model.
-
-        >>> X = np.arange(6.0)[:, None]
-        >>> coef, intercept = BayesianLogisticRegression().fit(X, [0, 0, 0, 1, 1, 1]).sample_posterior(1000)
-        >>> coef.shape, intercept.shape, bool(abs(coef.std() - 0.647) < 0.05)
-        ((1000, 1), (1000,), True)
-        """
-        check_is_fitted(self)
-        if not (is_count(n_draws) and n_draws >= 1):
-            raise ValueError(f"n_draws must be a whole number of at least 1, got {n_draws!r}")
-        root = self._posterior.user_root()
-        rng = _generator(self.random_state if random_state is None else random_state)
-        draws = rng.standard_normal((int(n_draws), root.shape[-1])) @ root.reshape(-1, root.shape[-1]).T
-        draws = draws.reshape(len(draws), *root.shape[:-1])
-        mean = self._in_order(*self._shown())
-        draws += mean[0] if len(mean) == 1 else mean
-        if not self.fit_intercept:
-            return draws, np.zeros(draws.shape[:-1])
-        return draws[..., 1:], draws[..., 0]
-
-    # ---- tables ----
-
-    def evidence_table(self) -> Summary:
-        """log Pr(D) and what it is made of, as a table: ``print`` it, or ``to_frame()``.
-
-        >>> X = np.arange(6.0)[:, None]
-        >>> print(BayesianLogisticRegression().fit(X, [0, 0, 0, 1, 1, 1]).evidence_table())
-        The evidence and its parts
-        ──────────────────────────────────────────────
-                                                 value
-        ──────────────────────────────────────────────
-        log likelihood at the mode             -1.3629
-        log prior density at the mode          -4.7683
-        log posterior volume, in weights        1.4871
-        log Occam factor, the last two summed  -3.2812
-        log evidence                           -4.6441
-        ──────────────────────────────────────────────
-        """
-        check_is_fitted(self)
-        self._refuse_edited("the evidence")
-        lines = {
-            "log likelihood at the mode": self.log_likelihood_,
-            "log prior density at the mode": self.log_prior_,
-            "log posterior volume, in weights": self.log_volume_,
-            "log Occam factor, the last two summed": self.log_occam_factor_,
-            "log evidence": self.log_evidence_,
-        }
-        values = {"value": np.array(list(lines.values()))}
-        return Summary("The evidence and its parts", (), tuple(lines), values, formats={"value": ".4f"})
-
-    def summary(self, level: float = 0.95) -> Summary:
-        """Mode, standard deviation and credible interval of every weight; the intercept first.
-
-        >>> X = np.arange(6.0)[:, None]
-        >>> print(BayesianLogisticRegression().fit(X, [0, 0, 0, 1, 1, 1]).summary())
-        Bayesian logistic regression
-        ─────────────────────────────────────────────────────────────
-        Log evidence -4.6441   Log likelihood                 -1.3629
-        Parameters         2   of them determined by the data     1.6
-        ─────────────────────────────────────────────────────────────
-                        coef      sd      low    high
-        ─────────────────────────────────────────────────────────────
-        (Intercept)  -2.8015  1.9501  -6.6236  1.0205
-        x0            1.1206  0.6474  -0.1483  2.3895
-        ─────────────────────────────────────────────────────────────
-        low and high bound 95 % of the posterior, the Gaussian at the mode.
-        """
-        check_is_fitted(self)
-        self._refuse_edited("a summary, with its evidence,")
-        bounds = self.credible_intervals(level)
-        names = [
-            str(n) for n in getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
-        ]
-        names = (["(Intercept)"] if self.fit_intercept else []) + names
-        if len(self.classes_) > 2:
-            names = [f"{label}: {name}" for label in self.classes_.tolist() for name in names]
-        columns = {
-            "coef": self._in_order(*self._shown()).ravel(),
-            "sd": self._in_order(self.coef_sd_, self.intercept_sd_).ravel(),
-            "low": bounds[..., 0].ravel(),
-            "high": bounds[..., 1].ravel(),
-        }
-        header = (
-            ("Log evidence", f"{self.log_evidence_:.4f}"),
-            ("Parameters", str(self.n_parameters_)),
-            ("Log likelihood", f"{self.log_likelihood_:.4f}"),
-            ("of them determined by the data", f"{self.n_effective_:.1f}"),
-        )
-        note = f"low and high bound {100 * level:g} % of the posterior, the Gaussian at the mode."
-        return Summary("Bayesian logistic regression", header, tuple(names), columns, (note,))
 
     # ---- the door ----
 
@@ -509,18 +386,9 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
             return [*found, f"prior: precision {search.alpha[0]:.4g} has the most evidence ({ended})"]
         found.append(f"prior: one precision a column by evidence ({ended})")
         if off.any():
-            columns = np.flatnonzero(off)
-            names = ", ".join(column_name(self, int(j)) for j in columns[:LISTED])
-            more = f" and {len(columns) - LISTED} more" if len(columns) > LISTED else ""
-            found.append(f"relevance: columns {names}{more} are switched off, weight 0")
+            columns = listed(self, np.flatnonzero(off))
+            found.append(f"relevance: columns {columns} are switched off, weight 0")
         return found
-
-    def _refuse_edited(self, what: str) -> None:
-        if self._was_edited():
-            raise ValueError(
-                f"coef_ or intercept_ was edited after the fit, and {what} is of the mode that the fit found: fit "
-                "again, or put its numbers back. Predictions, credible_intervals and sample_posterior follow the edit"
-            )
 
     def _last_belief(self) -> Prior:
         """The posterior so far as the prior of rows to come; its mean is ``coef_``, ``intercept_`` where edited."""
@@ -547,10 +415,6 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
 
     # ---- small parts ----
 
-    def _in_order(self, coef: FloatArray, intercept: FloatArray) -> FloatArray:
-        """(1, q) or (K, q), the intercept first."""
-        return np.column_stack([intercept, coef]) if self.fit_intercept else coef
-
     def _method(self, method: str | None) -> str:
         method = self.predictive if method is None else method
         if method not in PREDICTIVES:
@@ -559,7 +423,7 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
 
     def _predictive(self) -> Predictive:
         check_is_fitted(self)
-        normals = normal_draws(int(self.n_samples), len(self.classes_) - 1, _generator(self.random_state))
+        normals = normal_draws(int(self.n_samples), len(self.classes_) - 1, generator_of(self.random_state))
         return Predictive(self.rule_, self._posterior, normals)
 
     def _winner(self, cells: Any) -> np.ndarray:
@@ -567,19 +431,3 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
         if len(self.classes_) == 2:
             return super()._winner(cells)
         return np.asarray(self._predictive().log_probability(cells, self.predictive).argmax(axis=1))
-
-
-def _tail(level: Any) -> float:
-    if not (is_positive(level) and level < 1):
-        raise ValueError(f"level must be a number between 0 and 1, such as 0.95; got {level!r}")
-    return (1 - float(level)) / 2
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if random_state is None or is_count(random_state):
-        return np.random.default_rng(int(random_state or 0))
-    from sklearn.utils import check_random_state
-
-    return np.random.default_rng(int(check_random_state(random_state).randint(2**31)))

@@ -33,6 +33,7 @@ from separatrix.problems.prior import (
 )
 from separatrix.solve.newton import newton
 from separatrix.solve.outcome import Account, Outcome
+from separatrix.verdict import build
 from separatrix.verdict.gaps import ROUNDING, curvature_gap, range_factor
 from separatrix.verdict.verdict import Verdict
 
@@ -220,14 +221,12 @@ def verdict_of(
     rise = _rise_in_single(model, fit)
     gap = max(fit.gap, error**2) + rise
     target = max(float(model.tol) ** 4, 1e-13) * abs(fit.value) + 2 * error**2 + 4 * rise
-    status: Any = "optimal" if gap <= target else "not converged"
     stopped = fit.outcome.stopped_by
-    if stopped == "interrupted":
-        status = "interrupted"
-    elif status == "optimal" and stopped == "max_iter reached":
+    if gap <= target and stopped == "max_iter reached":
         stopped += ", and the gap is met"
-    return Verdict(
-        type(model).__name__, status, fit.value, gap, target, True, sweeps, 0.0, stopped, findings
+    return build.proven(
+        model, scale="mean loss", objective=fit.value, gap=gap, tol=target, unique=True, stopped_by=stopped,
+        sweeps=sweeps, findings=findings, interrupted=stopped == "interrupted",
     )  # fmt: skip
 
 
@@ -251,7 +250,7 @@ def verified(
     claimed: float,
 ) -> Verdict:
     """The verdict on given weights from the rows and the prior alone; ``claimed`` is the log evidence of the fit."""
-    n_classes, by = None if coef.ndim == 1 else len(coef), "verified from data"
+    n_classes, by = None if coef.ndim == 1 else len(coef), build.VERIFIED
     found: list[Laplace] = []
     for rotated in (False, True):
         F = PriorObjective.of(rows, moments, loss_of(n_classes), n_classes, prior, rotated=rotated)
@@ -270,7 +269,8 @@ def verified(
     text = f"log evidence {best.log_evidence:.4f}"
     if not abs(best.log_evidence - claimed) <= 1e-6 * max(1.0, abs(claimed)):
         text += f", not the {claimed:.4f} of the fit"
-    status: Any = "optimal" if gap <= max(tol, 1e-13 * abs(best.value)) else "not converged"
-    return Verdict(
-        type(model).__name__, status, best.value, gap, tol, True, 2.0 * len(found) - 1, 0.0, by, (text,)
+    return build.proven(
+        model, scale="mean loss", objective=best.value, gap=gap, tol=tol, unique=True, stopped_by=by,
+        sweeps=2.0 * len(found) - 1, findings=(text,),
+        status="optimal" if gap <= max(tol, 1e-13 * abs(best.value)) else "not converged",
     )  # fmt: skip

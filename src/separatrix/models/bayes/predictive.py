@@ -18,6 +18,7 @@ import numpy as np
 
 from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray, expit, log1pexp, logsumexp, softmax
+from separatrix.data.door import is_positive
 from separatrix.models.bayes.laplace import Posterior
 
 AT_ONCE = 1 << 18  # numbers held at a time: in cache
@@ -162,3 +163,10 @@ def _as_read(values: FloatArray, cells: Any) -> FloatArray:
 def _parts(n: int, width: int, least: int = 1) -> list[slice]:
     size = max(least, AT_ONCE // max(width, 1))
     return [slice(a, min(a + size, n)) for a in range(0, n, size)]
+
+
+def tail_of(level: Any) -> float:
+    """The probability left out at each end of an interval."""
+    if not (is_positive(level) and level < 1):
+        raise ValueError(f"level must be a number between 0 and 1, such as 0.95; got {level!r}")
+    return (1 - float(level)) / 2

@@ -23,9 +23,8 @@ from separatrix.core import links
 from separatrix.core.caller import warn
 from separatrix.core.linear import LinearRule
 from separatrix.core.links import Link
-from separatrix.core.losses import Logistic, Loss
 from separatrix.core.numerics import FloatArray
-from separatrix.core.responses import Gaussian, GlmLoss, Response, response, response_name
+from separatrix.core.responses import GlmLoss, Response, response, response_name
 from separatrix.data.door import (
     is_dask,
     is_positive,
@@ -35,21 +34,25 @@ from separatrix.data.door import (
     rows_of,
 )
 from separatrix.data.engine import one_blas_thread
-from separatrix.data.estimator import Estimator
-from separatrix.data.observations import Observations, read_observations
+from separatrix.data.estimator import KW_ONLY, Estimator, constructor
+from separatrix.data.observations import read_observations
 from separatrix.inference.likelihood import Likelihood
 from separatrix.inference.mixin import PENALISED, Inferential
-from separatrix.models.linear.existence import Existence, glm_existence, glm_verdict, worth_a_proof
+from separatrix.models.linear.existence import Existence, find_out, gone_on, worth_a_proof
 from separatrix.models.linear.glm_frames import ReadsFormulas
+from separatrix.models.linear.glm_problem import GlmProblem, glm_loss, known_dispersion
+from separatrix.models.linear.glm_verdict import glm_verdict
 from separatrix.models.linear.null_model import null_deviance, null_intercept
-from separatrix.models.parameters import check_limits, threads, warn_of
+from separatrix.models.parameters import check_limits, objective_kind, threads, warn_of
 from separatrix.models.rule import LiveRule
-from separatrix.problems.objective import Objective
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.registry import SOLVERS
+from separatrix.verdict.from_objectives import Part, verdict_from_objectives
+from separatrix.verdict.separability import Separability
 from separatrix.verdict.verdict import Verdict
 
 
+@constructor
 class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixin, Estimator):
     """g(E[y | x]) = w·x + b, Var y = φ V(μ)/precision: fitted by maximum likelihood, with tests and a verdict.
 
@@ -106,38 +109,20 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
     [0.0, 0.58]
     """
 
-    verdict_: Verdict
-
-    def __init__(
-        self,
-        family: Any = "gaussian",
-        link: Any = None,
-        *,
-        size: float | None = None,
-        power: float | None = None,
-        alpha: float = 0.0,
-        penalty: str | None = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-4,
-        max_iter: int = 100,
-        warm_start: bool = False,
-        verbose: int = 0,
-        n_jobs: int | None = None,
-        record_path: bool = False,
-    ):
-        self.family = family
-        self.link = link
-        self.size = size
-        self.power = power
-        self.alpha = alpha
-        self.penalty = penalty
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.record_path = record_path
+    family: Any = "gaussian"
+    link: Any = None
+    _: KW_ONLY
+    size: float | None = None
+    power: float | None = None
+    alpha: float = 0.0
+    penalty: str | None = None
+    fit_intercept: bool = True
+    tol: float = 1e-4
+    max_iter: int = 100
+    warm_start: bool = False
+    verbose: int = 0
+    n_jobs: int | None = None
+    record_path: bool = False
 
     def fit(
         self,
@@ -167,14 +152,12 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
             self.__dict__.pop(name, None)
         with threads(self.n_jobs), one_blas_thread():
             given = {"offset": offset, "exposure": exposure, "precision": precision, "weights": weights}
-            problem, seen = self._read(X, y, sample_weight, given, family, link)
+            glm = self._read(X, y, sample_weight, given, family, link)
             if self._estimates_size:
-                fit = self._fit_with_size(problem, seen, link, began)
+                fit = self._fit_with_size(glm, began)
             else:
-                start = self._start(problem, seen, family, link)
-                existence = Existence(family, link, problem, seen)
-                fit = self._minimise(problem, start, existence)
-                self._settle(problem, seen, fit, existence, family, link, began)
+                existence, fit = self._fit_weights(glm)
+                self._settle(existence, fit, began)
         self._given = tuple(name for name, value in given.items() if value is not None)
         self.n_iter_ = fit.outcome.iterations
         self.__dict__.pop("path_", None)
@@ -254,9 +237,6 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
 
     # ---- the door ----
 
-    def _family_parameters(self) -> dict[str, Any]:
-        return {k: v for k, v in (("size", self.size), ("power", self.power)) if v is not None}
-
     @property
     def _estimates_size(self) -> bool:
         """Whether the family is a negative binomial by name and its size is left open."""
@@ -264,13 +244,13 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
             return False
         return response_name(self.family) == "negative_binomial"
 
-    def _fit_with_size(self, problem: Problem, seen: Observations, link: Link, began: float) -> LinearFit:
+    def _fit_with_size(self, glm: GlmProblem, began: float) -> LinearFit:
         """Weights and the negative binomial's size together."""
         from separatrix.models.linear.negative_binomial import fit_with_size
 
-        found = fit_with_size(self, problem, seen, link)
+        found = fit_with_size(self._fit_weights, glm)
         self.size_, self.size_error_ = found.size, found.error
-        self._settle(found.problem, seen, found.fit, found.existence, found.family, link, began, estimated=1)
+        self._settle(found.existence, found.fit, began, estimated=1)
         verdict = replace(self.verdict_, findings=(*self.verdict_.findings, found.words))
         if not found.settled and verdict.status != "interrupted":
             verdict = replace(verdict, status="not converged", stopped_by="theta did not settle")
@@ -281,7 +261,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
 
     def _check_parameters(self) -> tuple[Response, Link]:
         """Refuse, before data is read, what cannot be meant."""
-        given = self._family_parameters()
+        given = {k: v for k, v in (("size", self.size), ("power", self.power)) if v is not None}
         for name, value in given.items():
             if not isinstance(value, (int, float, np.number)) or isinstance(value, bool):
                 raise ValueError(f"{name} must be a number, got {value!r}")
@@ -309,7 +289,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         link: Link,
         *,
         reset: bool = True,
-    ) -> tuple[Problem, Observations]:
+    ) -> GlmProblem:
         """Rows, responses and weights into the problem to be minimised."""
         rows = rows_of(self, read_table(self, X, reset=reset))
         labels = None if reset else getattr(self, "classes_", None)
@@ -318,150 +298,65 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
             self.__dict__.pop("classes_", None)
             if seen.classes is not None:
                 self.classes_ = seen.classes
-        loss, target = self._loss(family, link, seen)
+        loss, target = glm_loss(family, link, seen, firth=self.penalty == "firth")
         rows = rows.with_targets(target, seen.weight)
         moments = rows.moments()
         refuse_nonfinite(self, rows, moments)
-        kind: type[Objective] = Objective
-        if self.penalty == "firth":
-            from separatrix.problems.firth import FirthObjective
+        kind, one = objective_kind(self.penalty), bool(self.fit_intercept)
+        problem = Problem(rows, moments, loss, float(self.alpha), one, kind=kind)
+        return GlmProblem(family, link, problem, seen)
 
-            kind = FirthObjective
-        return Problem(rows, moments, loss, float(self.alpha), bool(self.fit_intercept), None, kind), seen
-
-    def _loss(self, family: Response, link: Link, seen: Observations) -> tuple[Loss, FloatArray]:
-        """The loss and its targets: ±1 for 0/1 responses under the logit, else y, beside it the offset."""
-        y = seen.y
-        plain = family.name == "binomial" and link.name == "logit" and seen.offset is None
-        if plain and bool(np.all((y == 0) | (y == 1))):
-            return Logistic(), 2.0 * y - 1.0
-        loss = GlmLoss(family, link)
-        if not (loss.canonical or np.isnan(loss.range_factor) or self.penalty == "firth"):
-            loss = replace(loss, observed=True)
-        return loss, y if seen.offset is None else np.column_stack([y, seen.offset])
-
-    def _start(
-        self, problem: Problem, seen: Observations, family: Response, link: Link
-    ) -> tuple[FloatArray, FloatArray, bool]:
-        """Weights to begin from, inside the range of the link, and whether they come from an earlier fit."""
-        p = problem.rows.p
-        if (
-            self.warm_start
-            and getattr(self, "coef_", np.empty(0)).shape == (p,)
-            and np.isfinite(self.coef_).all()
-        ):
-            coef, intercept = self.coef_, np.asarray(self.intercept_)
-            if np.isfinite(
-                problem.objective().evaluate(problem.objective().from_user(coef, intercept)).value
-            ):
-                return coef, intercept, True
-        self._null_intercept = null_intercept(family, link, seen, bool(self.fit_intercept))
-        zero, middle = np.zeros(p), np.asarray(self._null_intercept)
-        whole = GlmLoss(family, link).interval == (-np.inf, np.inf)
-        if whole or (self.fit_intercept and _constant_fits(family, link, seen, float(middle))):
-            return zero, middle, False
-        return self._start_by_least_squares(problem, seen, family, link)
-
-    def _start_by_least_squares(
-        self, problem: Problem, seen: Observations, family: Response, link: Link
-    ) -> tuple[FloatArray, FloatArray, bool]:
-        """R's start: least squares on the links of the responses."""
-        mu = family.start(seen.y, 1.0 if seen.precision is None else seen.precision)
-        target = link.eta(mu) - (0.0 if seen.offset is None else seen.offset)
-        rows = problem.rows.with_targets(target, problem.rows.weight)
-        straight = Problem(
-            rows, problem.moments, GlmLoss(Gaussian(), links.link("identity")), 0.0, problem.fit_intercept
-        )
-        fit = minimise(straight, SOLVERS["newton"], tol=1e-4, max_iter=5, exists=True)
-        objective = problem.objective()
-        value = objective.evaluate(objective.from_user(fit.coef, fit.intercept)).value
-        if not np.isfinite(value):
-            raise ValueError(
-                f"no weights were found whose means all lie in the range of the {link.name} link: add an "
-                "intercept, or "
-                "use a link that takes every score (log, logit)"
-            )
-        return fit.coef, fit.intercept, False
-
-    def _minimise(
-        self, problem: Problem, start: tuple[FloatArray, FloatArray, bool], existence: Existence
-    ) -> LinearFit:
+    def _fit_weights(
+        self, glm: GlmProblem, start: tuple[FloatArray, FloatArray] | None = None
+    ) -> tuple[Existence, LinearFit]:
+        """Weights of one family, from ``start`` where a fit before this one left it; and whether they exist."""
+        existence, problem = Existence(glm), glm.problem
+        start = self._last_weights(glm) if start is None else start
         options: dict[str, Any] = {
-            "tol": float(self.tol),
-            "record": self.record_path,
-            "verbose": self.verbose,
-        }
+            "tol": float(self.tol), "record": self.record_path, "verbose": self.verbose
+        }  # fmt: skip
         solver = SOLVERS["newton"]
-        coef, intercept, warm = start
         fit = minimise(
-            problem, solver, max_iter=self.max_iter, start=(coef, intercept), warm=warm,
+            problem, solver, max_iter=self.max_iter, start=start or glm.start(), warm=start is not None,
             exists=not existence.in_doubt, errors=not self.alpha, **options,
         )  # fmt: skip
-        if worth_a_proof(problem, fit, existence):
-            existence.proof, existence.undecided = glm_existence(self, problem, existence)
-            done = fit.outcome.iterations
-            if fit.outcome.runaway and existence.proven and done < self.max_iter:
-                from separatrix.models.linear.verdicts import joined
+        if worth_a_proof(fit, existence):
+            find_out(existence, getattr(self, "feature_names_in_", None))
+            if fit.outcome.runaway and existence.proven:
+                fit = gone_on(fit, problem, solver, self.max_iter, errors=True, **options)
+        return existence, fit
 
-                more = minimise(
-                    problem, solver, max_iter=self.max_iter - done, start=(fit.coef, fit.intercept), exists=True,
-                    errors=True, **options,
-                )  # fmt: skip
-                fit = joined(fit, more)
-        return fit
+    def _last_weights(self, glm: GlmProblem) -> tuple[FloatArray, FloatArray] | None:
+        """Those of the last fit, for a warm start that has a mean for every row."""
+        shape = getattr(self, "coef_", np.empty(0)).shape
+        if not self.warm_start or shape != (glm.problem.rows.p,) or not np.isfinite(self.coef_).all():
+            return None
+        start = self.coef_, np.asarray(self.intercept_)
+        return start if glm.has_value_at(*start) else None
 
     # ---- the answer ----
 
-    def _settle(
-        self,
-        problem: Problem,
-        seen: Observations,
-        fit: LinearFit,
-        existence: Existence,
-        family: Response,
-        link: Link,
-        began: float,
-        estimated: int = 0,
-    ) -> None:
-        self.family_, self.link_ = family, link
+    def _settle(self, existence: Existence, fit: LinearFit, began: float, estimated: int = 0) -> None:
+        glm = existence.glm
+        problem = glm.problem
+        self.family_, self.link_ = glm.family, glm.link
         self.coef_, self.intercept_ = self._in_the_rows_precision(problem, fit.coef, float(fit.intercept))
         self._forget_limit()
         self._remember_fit()
-        objective = fit.objective
-        if isinstance(objective.loss, GlmLoss) and objective.loss.observed:
-            objective = replace(objective, loss=replace(objective.loss, observed=False))
-        names = getattr(self, "feature_names_in_", None)
-        columns = tuple(f"x{j}" for j in range(problem.rows.p)) if names is None else tuple(map(str, names))
-        self._likelihood_ = Likelihood(
-            objective,
-            fit.outcome.theta,
-            seen,
-            columns,
-            family,
-            link,
-            tuple(int(j) for j in fit.aliased),
-            tuple(int(j) for j in np.flatnonzero(problem.moments.constant)) if self.fit_intercept else (),
-            known_dispersion(self.family, family),
-            weights=(np.copy(fit.coef), np.asarray(float(fit.intercept))),
-            ended=fit.outcome.value,
-            estimated=estimated,
-        )
-        last = fit.outcome.last
-        if last is not None and objective is fit.objective and problem.kind.proven and problem.loss.bend != 0:
-            self._likelihood_.__dict__["at"] = last  # the sweep for the errors has been made already
-        verdict, limits = glm_verdict(self, problem, fit, existence, self._likelihood_)
+        self._likelihood_ = Likelihood.of(
+            problem, fit, glm.seen, getattr(self, "feature_names_in_", None), glm.family, glm.link,
+            dispersion_known=known_dispersion(self.family, glm.family), estimated=estimated,
+        )  # fmt: skip
+        verdict, limits = glm_verdict(self, fit, existence, self._likelihood_)
         if limits is not None:
             rule, coef, intercept = limits
             self._keep_limit(rule, *self._in_the_rows_precision(problem, coef, intercept))
-            lost = np.full((len(self._likelihood_.names),) * 2, np.nan)
-            self._likelihood_.__dict__["model_covariance"] = lost
-        if limits is None and self.coef_.dtype == np.float32:
+            self._likelihood_.lose_covariance()
+        elif self.coef_.dtype == np.float32:
             verdict = self._of_rounded(verdict, problem)
         self.verdict_ = replace(verdict, seconds=time.perf_counter() - began)
-        self.df_null_ = seen.count - int(self.fit_intercept)
-        self.null_deviance_ = null_deviance(
-            family, link, seen, self._null_intercept_of(family, link, seen), bool(self.fit_intercept)
-        )
+        self.df_null_ = glm.seen.count - int(self.fit_intercept)
+        self.null_deviance_ = glm.null_deviance
         self.n_parameters_ = self._likelihood_.rank
 
     def _in_the_rows_precision(
@@ -482,11 +377,6 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         cost = max(float(objective.evaluate(shown).value) - verdict.objective, 0.0)
         return replace(verdict, gap=verdict.gap + cost, tol=verdict.tol + 4.0 * cost)
 
-    def _null_intercept_of(self, family: Response, link: Link, seen: Observations) -> float:
-        """The constant model's score, found at the start unless the fit was warm."""
-        found = self.__dict__.pop("_null_intercept", None)
-        return null_intercept(family, link, seen, bool(self.fit_intercept)) if found is None else float(found)
-
     def _mean(self, cells: Any, shift: FloatArray | None, kind: str) -> FloatArray:
         return _means(cells, self.rule_, self.link_, shift, kind)
 
@@ -505,17 +395,22 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
             raise AttributeError(f"GeneralizedLinearModel has no {name}_ here: {PENALISED}")
         return super()._known(name)
 
-    def _objectives_of(
-        self, X: Any, y: Any, sample_weight: Any = None, **given: Any
-    ) -> list[tuple[Objective, FloatArray, FloatArray]]:
-        """(objective, weights, intercept) of this estimator on given data, for :func:`separatrix.verify`."""
-        problem, _ = self._read_again(X, y, sample_weight, **given)
-        return [(problem.objective(), self.coef_, np.asarray(self.intercept_))]
+    def _objectives_of(self, X: Any, y: Any, sample_weight: Any = None, **given: Any) -> list[Part]:
+        """(objective, weights, intercept) of this estimator on given data."""
+        return self._parts(self._read_again(X, y, sample_weight, **given))
 
-    def _proof_from_data(self, X: Any, y: Any, sample_weight: Any = None, **given: Any) -> Any:
-        """The separation of given data, found afresh; None where there is none or it cannot be decided."""
-        problem, seen = self._read_again(X, y, sample_weight, **given)
-        return glm_existence(self, problem, Existence(self.family_, self.link_, problem, seen))[0]
+    def _parts(self, glm: GlmProblem) -> list[Part]:
+        return [(glm.problem.objective(), self.coef_, np.asarray(self.intercept_))]
+
+    def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any = None, **given: Any) -> Verdict:
+        glm = self._read_again(X, y, sample_weight, **given)
+
+        def prove() -> tuple[Separability | None, bool]:
+            find_out(existence := Existence(glm), getattr(self, "feature_names_in_", None))
+            proof = existence.proof
+            return proof, proof is not None and proof.kind != "overlap"
+
+        return verdict_from_objectives(self, self._parts(glm), prove)
 
     def _read_again(
         self,
@@ -526,7 +421,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         exposure: Any = None,
         precision: Any = None,
         weights: Any = None,
-    ) -> tuple[Problem, Observations]:
+    ) -> GlmProblem:
         given = {"offset": offset, "exposure": exposure, "precision": precision, "weights": weights}
         if hasattr(self, "_table"):
             X, y, sample_weight, given = self._rows_to_judge(X, y, sample_weight, given)
@@ -555,16 +450,3 @@ def _means(cells: Any, rule: LinearRule, link: Link, shift: FloatArray | None, k
     kept = eta.dtype
     eta = eta if shift is None else eta + shift
     return np.asarray(eta if kind == "link" else link.inverse(eta), dtype=kept)
-
-
-def _constant_fits(family: Response, link: Link, seen: Observations, b: float) -> bool:
-    """Whether the constant score b has a mean for every row, offset included."""
-    eta = b + (np.zeros(1) if seen.offset is None else seen.offset)
-    return bool(GlmLoss(family, link).domain(eta).all())
-
-
-def known_dispersion(given: Any, family: Response) -> float | None:
-    """1 where the family says so (an exponential is a Gamma whose dispersion is known), None where it is "
-    "estimated."""
-    exponential = isinstance(given, str) and given.strip().lower() == "exponential"
-    return 1.0 if family.known_dispersion or exponential else None

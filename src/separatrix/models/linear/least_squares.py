@@ -16,7 +16,6 @@ from separatrix.core.losses import Squared
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Gram, Moments, QRFactor, trustworthy
 from separatrix.data.door import (
-    column_name,
     drop_absent_classes,
     is_positive,
     read_labels,
@@ -27,18 +26,22 @@ from separatrix.data.door import (
     rows_of,
 )
 from separatrix.data.engine import sweep
+from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.rows import Block, Rows
 from separatrix.models.base import LinearClassifier
 from separatrix.models.linear.verdicts import single_findings
-from separatrix.problems.objective import Objective
+from separatrix.models.parameters import listed
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.registry import SOLVERS
+from separatrix.verdict import build
+from separatrix.verdict.from_objectives import Part, separated_classes, verdict_from_objectives
 from separatrix.verdict.gaps import ROUNDING
 from separatrix.verdict.verdict import Verdict
 
 GRAM_IS_ENOUGH = 1e4  # condition up to which a Gram matrix keeps nine digits of the weights
 
 
+@constructor
 class LeastSquaresClassifier(LinearClassifier):
     """min (1/W) Σ_i s_i ½ (w·x_i + b − t_i)² + ½ λ ‖w‖²,  t_i = ±target or one-hot ([6867] 3.2.1).
 
@@ -73,22 +76,13 @@ class LeastSquaresClassifier(LinearClassifier):
     ['no', 'no', 'yes', 'yes']
     """
 
-    def __init__(
-        self,
-        *,
-        target: float = 1.0,
-        coding: str = "auto",
-        alpha: float = 0.0,
-        fit_intercept: bool = True,
-        solver: str = "direct",
-        record_path: bool = False,
-    ):
-        self.target = target
-        self.coding = coding
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.record_path = record_path
+    _: KW_ONLY
+    target: float = 1.0
+    coding: str = "auto"
+    alpha: float = 0.0
+    fit_intercept: bool = True
+    solver: str = "direct"
+    record_path: bool = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LeastSquaresClassifier:
         """Fit to rows X (n, p) and labels y (n,)."""
@@ -113,12 +107,12 @@ class LeastSquaresClassifier(LinearClassifier):
             self.n_iter_ = max(f.outcome.iterations for f in fits)
         self._keep_numbers(coef, intercept, rows, moments, bool(self.fit_intercept))
         shown = single_rounding(self.coef_, self.intercept_, np.sqrt(moments.variance))
-        self.verdict_ = Verdict(
-            type(self).__name__, "closed form", value, max(gap, ROUNDING * value) + shown**2,
-            max(1e-12 * value, 1e-26) + 2 * shown**2,
-            len(solution.aliased) == 0, sweeps + 1, time.perf_counter() - began,
-            f"solved in {'one Newton step' if self.solver == 'newton' else 'closed form'}",
-            (*self._findings(solution.aliased), *single_findings(shown)),
+        self.verdict_ = build.closed_form(
+            self, scale="mean loss", objective=value, gap=max(gap, ROUNDING * value) + shown**2,
+            tol=max(1e-12 * value, 1e-26) + 2 * shown**2, unique=len(solution.aliased) == 0,
+            stopped_by=f"solved in {'one Newton step' if self.solver == 'newton' else 'closed form'}",
+            sweeps=sweeps + 1, seconds=time.perf_counter() - began,
+            findings=(*self._findings(solution.aliased), *single_findings(shown)),
         )  # fmt: skip
         return self
 
@@ -200,19 +194,20 @@ class LeastSquaresClassifier(LinearClassifier):
     def _findings(self, aliased: np.ndarray) -> list[str]:
         findings = ["the objective is a parabola: one Newton step from anywhere is its minimum"]
         if len(aliased):
-            listed = ", ".join(column_name(self, int(j)) for j in aliased[:8])
-            more = f" and {len(aliased) - 8} more" if len(aliased) > 8 else ""
             findings.append(
-                f"aliased: {listed}{more} constant or combinations of other columns; the shortest weights are shown"
+                f"aliased: {listed(self, aliased)} constant or combinations of other columns; the shortest weights "
+                "are shown"
             )
         return findings
 
-    def _objectives_of(
-        self, X: Any, y: Any, sample_weight: Any = None
-    ) -> list[tuple[Objective, FloatArray, FloatArray]]:
-        """(objective, weights, intercept) of each target column on given data, for :func:`separatrix.verify`."""
+    def _objectives_of(self, X: Any, y: Any, sample_weight: Any = None) -> list[Part]:
+        """(objective, weights, intercept) of each target column on given data."""
         problems = self._problems(*self._read(X, y, sample_weight, reset=False))
         return [(p.objective(), w, b) for p, w, b in zip(problems, *self._shown(), strict=True)]
+
+    def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any = None) -> Verdict:
+        prove = separated_classes(X, y, sample_weight, bool(self.fit_intercept))
+        return verdict_from_objectives(self, self._objectives_of(X, y, sample_weight), prove)
 
 
 def _second_order(block: Block, kind: tuple[Any, bool], _memo: Any) -> tuple[Any, None]:

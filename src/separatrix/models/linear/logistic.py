@@ -29,23 +29,28 @@ from separatrix.data.door import (
     rows_of,
 )
 from separatrix.data.engine import one_blas_thread
+from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.inference.mixin import PENALISED, Inferential
 from separatrix.models.base import LinearClassifier, minimum_cost
-from separatrix.models.linear.verdicts import false_alarm, joined, no_optimum, separation, verdict_of
+from separatrix.models.linear.existence import gone_on, separation
+from separatrix.models.linear.verdicts import no_optimum, verdict_of
 from separatrix.models.parameters import (
     check_class_weight,
     check_limits,
     class_factors,
+    objective_kind,
     seed_of,
     threads,
     warn_of,
 )
-from separatrix.problems.objective import Objective
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.outcome import Path
 from separatrix.solve.registry import STAND_INS, Solver, refuse_lazy, resolve
+from separatrix.verdict.from_objectives import Part, separated_classes, verdict_from_objectives
+from separatrix.verdict.verdict import Verdict
 
 
+@constructor
 class LogisticRegression(Inferential, LinearClassifier):
     """P(y = k | x) = softmax_k(w_k·x + b_k), fitted by penalised maximum likelihood, with a verdict.
 
@@ -108,42 +113,23 @@ class LogisticRegression(Inferential, LinearClassifier):
     ('optimal', True, True)
     """
 
-    def __init__(
-        self,
-        penalty: str | None = "deprecated",
-        *,
-        C: float = 1.0,
-        l1_ratio: float = 0.0,
-        dual: bool = False,
-        tol: float = 1e-4,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1,
-        class_weight: Mapping[Any, float] | str | None = None,
-        random_state: Any = None,
-        solver: str = "auto",
-        max_iter: int = 100,
-        verbose: int = 0,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        solver_options: Mapping[str, Any] | None = None,
-        record_path: bool = False,
-    ):
-        self.penalty = penalty
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.dual = dual
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.solver = solver
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.solver_options = solver_options
-        self.record_path = record_path
+    penalty: str | None = "deprecated"
+    _: KW_ONLY
+    C: float = 1.0
+    l1_ratio: float = 0.0
+    dual: bool = False
+    tol: float = 1e-4
+    fit_intercept: bool = True
+    intercept_scaling: float = 1
+    class_weight: Mapping[Any, float] | str | None = None
+    random_state: Any = None
+    solver: str = "auto"
+    max_iter: int = 100
+    verbose: int = 0
+    warm_start: bool = False
+    n_jobs: int | None = None
+    solver_options: Mapping[str, Any] | None = None
+    record_path: bool = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
         """Fit to rows X (n, p) and labels y (n,); a weight of 2 means the row stands there twice."""
@@ -171,12 +157,8 @@ class LogisticRegression(Inferential, LinearClassifier):
                     problem, fit, getattr(self, "feature_names_in_", None), tuple(self.classes_.tolist())
                 )
             )
-            if false_alarm(fit, proof) and fit.outcome.iterations < self.max_iter:
-                left = self.max_iter - fit.outcome.iterations
-                more = minimise(
-                    problem, solver, max_iter=left, start=(fit.coef, fit.intercept), exists=True, **options
-                )
-                fit = joined(fit, more)
+            if fit.outcome.runaway and proof is not None and proof.kind == "overlap":  # a false alarm
+                fit = gone_on(fit, problem, solver, self.max_iter, **options)
             self._keep_numbers(fit.coef, fit.intercept, problem.rows, problem.moments, problem.fit_intercept)
             if proof is None or proof.kind == "overlap":
                 verdict = verdict_of(self, problem, fit, proof, undecided)
@@ -188,7 +170,7 @@ class LogisticRegression(Inferential, LinearClassifier):
             findings = (*verdict.findings, *self._stand_in(fit.solver))
             seconds = time.perf_counter() - began
             self.verdict_ = replace(verdict, seconds=seconds, findings=findings, method=fit.solver)
-            self._keep_likelihood(problem, fit, sample_weight)
+            self._keep_likelihood(problem, fit)
         self.n_iter_ = np.array([fit.outcome.iterations], dtype=np.int32)
         self.solver_ = fit.solver
         self.__dict__.pop("path_", None)
@@ -320,11 +302,7 @@ class LogisticRegression(Inferential, LinearClassifier):
         C = np.inf if self.penalty in (None, "firth") else float(self.C)
         ridge = 0.0 if np.isinf(C) else 1.0 / (C * rows.total_weight)
         loss, classes_k = (Logistic(), None) if k == 2 else (Multinomial(), k)
-        kind: type[Objective] = Objective
-        if self.penalty == "firth":
-            from separatrix.problems.firth import FirthObjective
-
-            kind = FirthObjective
+        kind = objective_kind(self.penalty)
         return Problem(rows, moments, loss, ridge, bool(self.fit_intercept), classes_k, kind)
 
     def _stand_in(self, ran: str) -> list[str]:
@@ -361,7 +339,7 @@ class LogisticRegression(Inferential, LinearClassifier):
 
     # ---- the answer ----
 
-    def _keep_likelihood(self, problem: Problem, fit: LinearFit, sample_weight: Any) -> None:
+    def _keep_likelihood(self, problem: Problem, fit: LinearFit) -> None:
         """What inference needs of a fit without a ridge: no sweep is made until something is asked."""
         for name in ("_likelihood_", "_no_inference_"):
             self.__dict__.pop(name, None)
@@ -384,25 +362,15 @@ class LogisticRegression(Inferential, LinearClassifier):
         self._class_totals = np.bincount(codes, problem.rows.weight, minlength=len(self.classes_)).astype(
             float
         )
+        seen = Observations(y, frequency=problem.rows.weight)
+        law = (Binomial(), Logit()) if k is None else (None, None)
+        labels = () if k is None else tuple(map(str, self.classes_.tolist()))
         names = getattr(self, "feature_names_in_", None)
-        columns = tuple(f"x{j}" for j in range(problem.rows.p)) if names is None else tuple(map(str, names))
-        kept = Likelihood(
-            fit.objective,
-            fit.outcome.theta,
-            Observations(y, frequency=problem.rows.weight),
-            columns,
-            Binomial() if k is None else None,
-            Logit() if k is None else None,
-            tuple(int(j) for j in fit.aliased),
-            tuple(int(j) for j in np.flatnonzero(problem.moments.constant)) if self.fit_intercept else (),
-            1.0,
-            () if k is None else tuple(map(str, self.classes_.tolist())),
-            weights=(fit.coef, np.asarray(fit.intercept)),
-            ended=fit.outcome.value,
+        self._likelihood_ = Likelihood.of(
+            problem, fit, seen, names, *law, dispersion_known=1.0, classes=labels
         )
         if self.verdict_.status == "no optimum":
-            kept.__dict__["model_covariance"] = np.full((len(kept.names),) * 2, np.nan)
-        self._likelihood_ = kept
+            self._likelihood_.lose_covariance()
 
     @property
     def null_deviance_(self) -> float:
@@ -423,10 +391,12 @@ class LogisticRegression(Inferential, LinearClassifier):
         with np.errstate(invalid="ignore"):
             return np.delete(table - table[fit.reference], fit.reference, axis=0).ravel()
 
-    def _objectives_of(
-        self, X: Any, y: Any, sample_weight: Any = None
-    ) -> list[tuple[Objective, FloatArray, FloatArray]]:
-        """(objective, weights, intercept) of this estimator on given data, for :func:`separatrix.verify`."""
+    def _objectives_of(self, X: Any, y: Any, sample_weight: Any = None) -> list[Part]:
+        """(objective, weights, intercept) of this estimator on given data."""
         objective = self._read(X, y, sample_weight, reset=False).objective()
         coef, intercept = self._shown()
         return [(objective, coef[0], intercept[0])] if len(coef) == 1 else [(objective, coef, intercept)]
+
+    def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any = None) -> Verdict:
+        prove = separated_classes(X, y, sample_weight, bool(self.fit_intercept))
+        return verdict_from_objectives(self, self._objectives_of(X, y, sample_weight), prove)

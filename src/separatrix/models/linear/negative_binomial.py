@@ -9,8 +9,8 @@ towards k = ∞: the Poisson model is fitted, and that is said. Cost: 4–6 warm
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,24 +23,23 @@ from separatrix.core.overdispersion import (
     size_information,
     size_log_likelihood,
 )
-from separatrix.core.responses import NegativeBinomial, Poisson, Response
+from separatrix.core.responses import NegativeBinomial, Poisson
 from separatrix.data.observations import Observations
-from separatrix.models.linear.existence import Existence
-from separatrix.models.linear.verdicts import joined
+from separatrix.models.linear.existence import Existence, joined
+from separatrix.models.linear.glm_problem import GlmProblem
 from separatrix.problems.influence import row_scores
-from separatrix.solve.linear import LinearFit, Problem
+from separatrix.solve.linear import LinearFit
 
 ROUNDS = 60
 ROUNDING = 1e-12  # of a log-likelihood
+FitWeights = Callable[[GlmProblem, tuple[FloatArray, FloatArray] | None], tuple[Existence, LinearFit]]
 STILL = 1e-9  # log k' − log k at which the two agree
 
 
 @dataclass(frozen=True)
 class SizeFit:
-    """A fit with its size: the family it ended in, the size (MASS's theta), its standard error, and what to say."""
+    """A fit of the family it ended in, the size (MASS's theta), its standard error, and what to say."""
 
-    family: Response
-    problem: Problem
     existence: Existence
     fit: LinearFit
     size: float
@@ -50,24 +49,25 @@ class SizeFit:
     settled: bool = True
 
 
-def fit_with_size(model: Any, problem: Problem, seen: Observations, link: Link) -> SizeFit:
-    """Weights and size together; ``problem`` is that of any size."""
+def fit_with_size(fit_weights: FitWeights, glm: GlmProblem) -> SizeFit:
+    """Weights and size together; ``glm`` is that of any size."""
+    seen, link = glm.seen, glm.link
     s = np.ones(len(seen.y)) if seen.weight is None else seen.weight
     y = np.where(s > 0, seen.y, 0.0)
-    problem, existence, fit = _fitted(model, problem, seen, Poisson(), link, None)
+    existence, fit = fit_weights(glm.of_family(Poisson()), None)
     if not (s * y).any():
         words = "theta: every response is 0, so there is nothing to estimate it from"
-        return SizeFit(Poisson(), problem, existence, fit, np.nan, np.nan, words)
+        return SizeFit(existence, fit, np.nan, np.nan, words)
     if fit.outcome.stopped_by == "interrupted":
         words = "theta: interrupted before it was estimated; the weights are a Poisson model's"
-        return SizeFit(Poisson(), problem, existence, fit, np.nan, np.nan, words)
+        return SizeFit(existence, fit, np.nan, np.nan, words)
     mu = _means(fit, seen, link, s)
-    plain, k, before = (problem, existence, fit), first_size(y, mu, s), (np.nan, np.nan)
+    plain, k, before = (existence, fit), first_size(y, mu, s), (np.nan, np.nan)
     at_infinity = _worth(np.inf, y, mu, s, fit)
     rounds, moved = 0, np.inf
     while rounds < ROUNDS:
         rounds += 1
-        problem, existence, new = _fitted(model, problem, seen, NegativeBinomial(k), link, fit)
+        existence, new = fit_weights(glm.of_family(NegativeBinomial(k)), _usable(fit))
         fit = joined(fit, new)
         mu = _means(fit, seen, link, s)
         if fit.outcome.stopped_by == "interrupted":
@@ -94,21 +94,12 @@ def fit_with_size(model: Any, problem: Problem, seen: Observations, link: Link) 
         words = f"theta: {k:.6g} after {rounds} rounds, not settled" + (
             f": it still moves by {100 * abs(moved):.2g} %" if np.isfinite(moved) else ""
         )
-    return SizeFit(NegativeBinomial(k), problem, existence, fit, k, error, words, settled=settled)
+    return SizeFit(existence, fit, k, error, words, settled=settled)
 
 
-def _fitted(
-    model: Any, problem: Problem, seen: Observations, family: Response, link: Link, last: LinearFit | None
-) -> tuple[Problem, Existence, LinearFit]:
-    """Weights for a given family, from the last fit's where those are finite and inside the link."""
-    problem = replace(problem, loss=model._loss(family, link, seen)[0])
-    existence = Existence(family, link, problem, seen)
-    if last is not None and not last.outcome.runaway and np.isfinite(last.coef).all():
-        start = last.coef, last.intercept, True
-    else:
-        start = model._start(problem, seen, family, link)
-        model.__dict__.pop("_null_intercept", None)  # it is another family's in the end
-    return problem, existence, model._minimise(problem, start, existence)
+def _usable(last: LinearFit) -> tuple[FloatArray, FloatArray] | None:
+    """The last fit's weights as a start, where they are finite."""
+    return (last.coef, last.intercept) if not last.outcome.runaway and np.isfinite(last.coef).all() else None
 
 
 def _means(fit: LinearFit, seen: Observations, link: Link, s: FloatArray) -> FloatArray:
@@ -129,7 +120,7 @@ def _stride(t: float, moved: float, before: tuple[float, float]) -> float:
     return -moved / slope if -2.0 < slope < -0.3 else moved
 
 
-def _poisson(problem: Problem, existence: Existence, fit: LinearFit) -> SizeFit:
+def _poisson(existence: Existence, fit: LinearFit) -> SizeFit:
     words = (
         "theta: the counts are no more spread out than a Poisson's, so the likelihood rises up to theta = ∞: this is "
         "the Poisson model (AIC still counts theta)"
@@ -138,4 +129,4 @@ def _poisson(problem: Problem, existence: Existence, fit: LinearFit) -> SizeFit:
         "the negative binomial's size has no finite estimate: the counts are no more spread out than a Poisson's, "
         'and the Poisson model was fitted (size_ is inf); use family="poisson", or give size='
     )
-    return SizeFit(Poisson(), problem, existence, fit, np.inf, np.nan, words, warning)
+    return SizeFit(existence, fit, np.inf, np.nan, words, warning)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from separatrix.core.linear import UNIT32, LinearRule, single_rounding
 from separatrix.core.numerics import EPS, FloatArray
-from separatrix.data.door import column_name
+from separatrix.models.parameters import listed
 from separatrix.solve.limits import centred, limit_of_the_rest
 from separatrix.solve.linear import LinearFit, Problem
 from separatrix.solve.newton import FLAT
-from separatrix.solve.outcome import Path
 from separatrix.solve.registry import SOLVERS
-from separatrix.verdict.facial import Undecided
+from separatrix.verdict import build
 from separatrix.verdict.gaps import certify
-from separatrix.verdict.separability import Separability, separability_of_rows
-from separatrix.verdict.verdict import Verdict
+from separatrix.verdict.separability import Separability
+from separatrix.verdict.verdict import Status, Verdict
 
 STOPPED_EARLY = ("max_iter reached", "interrupted")  # a better bound would not make these converged
 FIRTH = (
@@ -26,51 +24,6 @@ FIRTH = (
     "or not; the "
     "score vanishes at this one, that no other is higher is not proven"
 )
-LISTED = 8  # how many columns a finding names before it counts the rest
-
-
-def separation(
-    problem: Problem, fit: LinearFit, names: Any, classes: tuple[Any, ...]
-) -> tuple[Separability | None, str]:
-    """The exact answer where the fit alone does not prove that an optimum exists; or why there is none."""
-    outcome = fit.outcome
-    proven = np.isfinite(outcome.gap) and not outcome.runaway
-    if problem.ridge > 0 or proven or outcome.stopped_by == "interrupted":
-        return None, ""
-    codes = (problem.rows.y > 0).astype(np.intp) if problem.n_classes is None else problem.rows.y
-    try:
-        found = separability_of_rows(
-            problem.rows.with_targets(codes, problem.rows.weight),
-            problem.moments,
-            problem.n_classes or 2,
-            fit_intercept=problem.fit_intercept,
-            names=names,
-            classes=classes,
-        )
-    except Undecided as undecided:
-        return None, str(undecided)
-    return found, ""
-
-
-def false_alarm(fit: LinearFit, proof: Separability | None) -> bool:
-    """Whether a solver stopped for fear of separation and a proof of overlap says it may go on."""
-    return fit.outcome.runaway and proof is not None and proof.kind == "overlap"
-
-
-def joined(first: LinearFit, then: LinearFit) -> LinearFit:
-    """A fit and its continuation as one."""
-    path = then.path
-    if first.path is not None and then.path is not None:
-        path = Path(*(np.concatenate([vars(first.path)[k], vars(then.path)[k][1:]]) for k in vars(then.path)))
-    iterations = first.outcome.iterations + then.outcome.iterations
-    outcome = replace(then.outcome, iterations=iterations)
-    return replace(
-        then,
-        outcome=outcome,
-        path=path,
-        sweeps=first.sweeps + then.sweeps,
-        seconds=first.seconds + then.seconds,
-    )
 
 
 def verdict_of(
@@ -91,7 +44,7 @@ def verdict_of(
     gap = max(gap, rounding)
     if problem.ridge > 0:
         gap = min(gap, value)  # no loss is negative
-    status: Any = "optimal" if gap <= target else "not converged"
+    status: Status = "optimal" if gap <= target else "not converged"
     if not objective.proven and outcome.stopped_by == FLAT:
         status = "stationary"
     if outcome.stopped_by == "interrupted":
@@ -100,23 +53,16 @@ def verdict_of(
     if status == "optimal" and stopped == "max_iter reached":
         stopped += ", and the gap is met"
     spare = problem.ridge == 0 and not problem.objective().coordinates.scale.all()
-    return Verdict(
-        type(model).__name__,
-        status,
-        value,
-        gap,
-        target,
-        False if len(fit.aliased) or spare else unique,
-        fit.sweeps,
-        fit.seconds,
-        stopped,
-        (
+    return build.proven(
+        model, scale="mean loss", objective=value, gap=gap, tol=target, status=status, separation=proof,
+        unique=False if len(fit.aliased) or spare else unique, sweeps=fit.sweeps, seconds=fit.seconds,
+        stopped_by=stopped,
+        findings=(
             *([undecided] if undecided else []),
             *_findings(model, problem, fit, proof, score_error),
             *single_findings(shown),
         ),
-        separation=proof,
-    )
+    )  # fmt: skip
 
 
 def no_optimum(
@@ -137,21 +83,11 @@ def no_optimum(
         'try a finite C, penalty="firth", or BayesianLogisticRegression: each bounds the weights and gives an '
         "estimate",
     )
-    verdict = Verdict(
-        type(model).__name__,
-        "no optimum",
-        fit.outcome.value,
-        np.inf,
-        0.0,
-        False,
-        fit.sweeps,
-        fit.seconds,
-        fit.outcome.stopped_by,
-        findings,
-        proof.direction,
-        proof.columns,
-        proof,
-    )
+    verdict = build.no_optimum(
+        model, objective=fit.outcome.value, sweeps=fit.sweeps, seconds=fit.seconds,
+        stopped_by=fit.outcome.stopped_by, findings=findings,
+        direction=proof.direction, columns=proof.columns, separation=proof,
+    )  # fmt: skip
     coef = np.where(coef == 0, rule.coef, coef)
     return verdict, rule, coef, np.where(intercept == 0, rule.intercept, intercept)
 
@@ -210,8 +146,3 @@ def _findings(
             "differences of such columns would say the same in better numbers"
         )
     return findings
-
-
-def listed(model: Any, columns: np.ndarray) -> str:
-    names = ", ".join(column_name(model, int(j)) for j in columns[:LISTED])
-    return names + (f" and {len(columns) - LISTED} more" if len(columns) > LISTED else "")
