@@ -16,7 +16,11 @@ import numpy as np
 from separatrix.files.graph import END, Cells, Graph, OnnxExportError
 from separatrix.files.onnx_models import Answer, converter, mixed
 from separatrix.models.generative.complement import ComplementPart
-from separatrix.models.generative.parts import BagPart, BernoulliPart, FamilyPart, LevelsPart, NormalPart
+from separatrix.models.generative.parts.bag import BagPart
+from separatrix.models.generative.parts.bernoulli import BernoulliPart
+from separatrix.models.generative.parts.levels import LevelsPart
+from separatrix.models.generative.parts.normal import NormalPart
+from separatrix.models.generative.parts.of_family import FamilyPart
 
 MOST_COLUMNS = 60  # of a covariance that is eliminated in the graph: a few nodes each
 

@@ -20,7 +20,10 @@ from separatrix.files.archive import ModelFileError
 from separatrix.growth.stumps import KINDS, Stump
 from separatrix.growth.trees import Forest, Tree
 from separatrix.models.generative.any_family import GenerativeClassifier
-from separatrix.models.generative.parts import BagPart, BernoulliPart, NormalPart, Part
+from separatrix.models.generative.parts.bag import BagPart
+from separatrix.models.generative.parts.bernoulli import BernoulliPart
+from separatrix.models.generative.parts.normal import NormalPart
+from separatrix.models.generative.parts.part import ColumnsPart
 from separatrix.models.rule import LiveRule
 
 NODE_FIELDS = {"feature", "threshold", "child", "extra"}
@@ -85,7 +88,7 @@ def _object(value: Any, owner: Any) -> None:
             _tree(value, _width(owner))
         elif isinstance(value, Stump):
             _stump(value, owner)
-        elif isinstance(value, Part):
+        elif isinstance(value, ColumnsPart):
             _part(value, owner)
     except ModelFileError:
         raise

@@ -174,7 +174,7 @@ def describe(path: Any) -> ModelFile:
     Cost O(number of members). Nothing that it says is proven; `load` compares the hash.
 
     >>> import tempfile, os
-    >>> from separatrix.models.generative.naive_bayes import GaussianNB
+    >>> from separatrix.models.generative.gaussian_nb import GaussianNB
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "model.sepx")
     ...     _ = save(GaussianNB().fit([[0.0], [1.0], [4.0], [5.0]], ["a", "a", "b", "b"]), path)

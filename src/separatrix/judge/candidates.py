@@ -33,11 +33,11 @@ from separatrix.models.ensemble.decision_tree import DecisionTreeClassifier
 from separatrix.models.ensemble.extra_trees import ExtraTreesClassifier
 from separatrix.models.ensemble.random_forest import RandomForestClassifier
 from separatrix.models.ensemble.stump import DecisionStump
-from separatrix.models.generative.discriminant import (
-    LinearDiscriminantAnalysis,
-    QuadraticDiscriminantAnalysis,
-)
-from separatrix.models.generative.naive_bayes import CategoricalNB, MultinomialNB, NaiveBayes
+from separatrix.models.generative.categorical_nb import CategoricalNB
+from separatrix.models.generative.linear_discriminant import LinearDiscriminantAnalysis
+from separatrix.models.generative.multinomial_nb import MultinomialNB
+from separatrix.models.generative.naive_bayes import NaiveBayes
+from separatrix.models.generative.quadratic_discriminant import QuadraticDiscriminantAnalysis
 from separatrix.models.linear.logistic import LogisticRegression
 from separatrix.models.margin.linear_svc import LinearSVC
 

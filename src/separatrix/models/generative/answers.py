@@ -32,7 +32,7 @@ class InfiniteCell(ValueError):
     """A tile holds an infinite cell: whoever knows the rows will name it."""
 
 
-class Answers(Classifier):
+class PosteriorAnswers(Classifier):
     """Predictions from log p(x | k) (`_log_density`) and the prior; see the module."""
 
     _has_scores = True  # scikit-learn's models of counts have no decision_function

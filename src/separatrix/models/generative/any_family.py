@@ -12,7 +12,6 @@ For a family of its own in every column see NaiveBayes.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -23,14 +22,16 @@ from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import GroupScatter, Members
 from separatrix.data.door import refuse_infinite, refuse_not_finite
+from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.generative.answers import differences
-from separatrix.models.generative.common import Facts, Generative
+from separatrix.models.generative.common import Generative
+from separatrix.models.generative.facts import ClassFacts
 from separatrix.models.generative.impossible import Findings
-from separatrix.models.generative.parts import family_facts, summed_density, total_loss
+from separatrix.models.generative.parts.of_family import family_facts, summed_density, total_loss
 from separatrix.models.generative.state import Derived
 
 
-@dataclass(eq=False, repr=False)
+@constructor
 class GenerativeClassifier(Generative):
     """p(x | k) = h(x) exp(η_k·T(x) − A(η_k)), any exponential family; a(x) is linear in T(x) ([6867] 3.1.3, G9).
 
@@ -110,15 +111,15 @@ class GenerativeClassifier(Generative):
             return GroupScatter.of(cells, members, shared)
         return family_facts(self._family, cells, members)
 
-    def _spread(self, facts: Facts, index: np.ndarray, k: int) -> Facts:
+    def _spread(self, facts: ClassFacts, index: np.ndarray, k: int) -> ClassFacts:
         if not self._full:
             return super()._spread(facts, index, k)
         weight = np.zeros(k)
         weight[index] = facts.weight
         shared = np.zeros(k, dtype=np.intp) if self.shared_scale else np.arange(k)
-        return Facts(weight, facts.of_x.spread(index, k, shared))
+        return ClassFacts(weight, facts.of_x.spread(index, k, shared))
 
-    def _solve(self, facts: Facts, findings: Findings) -> tuple[float, float]:
+    def _solve(self, facts: ClassFacts, findings: Findings) -> tuple[float, float]:
         f, s = self._family, facts.of_x
         if self._full:
             p = s.mean.shape[1]
@@ -163,7 +164,7 @@ class GenerativeClassifier(Generative):
             findings.append("one scale for all classes: the separator is linear in x")
         return residual, loss / facts.weight.sum()
 
-    def _look(self, weight: Any, means: Any, facts: Facts, findings: Findings) -> None:
+    def _look(self, weight: Any, means: Any, facts: ClassFacts, findings: Findings) -> None:
         """Refuse a column without a value in some class; say where a parameter lies on the edge of its range."""
         f, present = self._family, (facts.weight > 0)[:, None]
         if not f.multivariate and ((weight == 0) & present).any():

@@ -1,6 +1,6 @@
 """What every generative classifier shares:  P(k | x) ∝ π_k p(x | k), from one pass over the data.
 
-    fit: facts of the rows by class (core/statistics/grouped.py) → parameters in closed form       [6867] 3.1, 3.3
+    fit: facts of the rows by class (core/grouped.py) → parameters in closed form       [6867] 3.1, 3.3
     predict: log p(x, k) = log π_k + log p(x | k), from the public numbers              models/generative/answers.py
 
 Because parameters are a function of merged facts alone, `partial_fit`, `merge`, weights, a class that comes
@@ -17,84 +17,41 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.core.caller import warn
-from separatrix.core.numerics import FloatArray, logsumexp, softmax
-from separatrix.core.statistics.grouped import Members
+from separatrix.core.grouped import Members
+from separatrix.core.numerics import FloatArray, logsumexp
 from separatrix.data.door import (
     as_labels,
-    column_name,
     drop_absent_classes,
     is_count,
     is_positive,
     read_some_labels,
-    read_table,
     read_weights,
-    refuse_infinite,
     refuse_one_class,
     rows_of,
 )
 from separatrix.data.engine import sweep
-from separatrix.data.interrupts import until_interrupted
 from separatrix.data.rows import Block, Rows
-from separatrix.models.generative.answers import Answers, InfiniteCell
-from separatrix.models.generative.impossible import Findings, Watch, warn_no_spread
+from separatrix.models.generative.answers import InfiniteCell
+from separatrix.models.generative.em import learn_by_em
+from separatrix.models.generative.facts import ClassFacts, Task, measure
+from separatrix.models.generative.impossible import Findings, warn_no_spread
+from separatrix.models.generative.labels import are_words, places_of, union
+from separatrix.models.generative.reading import TableReader
 from separatrix.models.generative.state import Report, publish, report
 from separatrix.models.parameters import check_class_weight, class_factors
+from separatrix.verdict.build import closed_form
 from separatrix.verdict.gaps import ROUNDING
-from separatrix.verdict.verdict import ConvergenceWarning, Verdict
-
-NAMED = 6  # how many columns a finding lists before it counts the rest
+from separatrix.verdict.verdict import Verdict
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What is known of the rows: weight of every class (K,), and the model's own statistic ``of_x``."""
-
-    weight: FloatArray
-    of_x: Any
-
-    def __add__(self, other: Facts) -> Facts:
-        return Facts(self.weight + other.weight, self.of_x + other.of_x)
-
-
-@dataclass(frozen=True)
-class Parts:
-    """Statistics side by side, one a family, merged part by part."""
-
-    parts: tuple[Any, ...]
-
-    def __add__(self, other: Parts) -> Parts:
-        return Parts(tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))
-
-    def spread(self, index: np.ndarray, k: int) -> Parts:
-        return Parts(tuple(part.spread(index, k) for part in self.parts))
-
-
-@dataclass(frozen=True)
-class _Expected:
-    """Facts under soft memberships, and the log likelihood of what was seen."""
-
-    facts: Facts
-    log_likelihood: float
-
-    def __add__(self, other: _Expected) -> _Expected:
-        return _Expected(self.facts + other.facts, self.log_likelihood + other.log_likelihood)
-
-
-@dataclass(frozen=True)
-class _Task:
-    model: Any
-    k: int
-
-
-class Generative(Answers):
+class Generative(TableReader):
     """A classifier by way of Pr(X, Y); see the module. Subclasses set ``classes_`` through `fit`."""
 
     em_tol: float
@@ -102,9 +59,7 @@ class Generative(Answers):
     class_weight: Any = None
     _one_class = False  # whether a single class is something to learn
     _em = True  # whether rows without a label mean something
-    _squares = True  # whether squares of cells enter the facts
     _base_counts = True  # whether the verdict's objective has the factors that no parameter enters
-    _sparse = False  # whether sparse rows mean something here
     _tolerance = 1e-8  # the verdict's tol: a formula is right to rounding
     classes_: np.ndarray
     class_count_ = Report("edit the prior, or learn from more rows by partial_fit and merge")
@@ -173,7 +128,7 @@ class Generative(Answers):
         """Say as a warning what changes the meaning of the fit; the verdict has it too."""
         warn_no_spread(self, self.__dict__.pop("_grave", []))
 
-    def _join(self, other: Self) -> Facts:
+    def _join(self, other: Self) -> ClassFacts:
         """The other model's facts, columns meaning what they mean here; the default: they are the same numbers."""
         mine, theirs = (getattr(m, "feature_names_in_", None) for m in (self, other))
         if self.n_features_in_ != other.n_features_in_ or not _same(mine, theirs):
@@ -190,7 +145,7 @@ class Generative(Answers):
         rows = rows_of(self, table, missing=True)
         known = None if reset else self.classes_
         if classes is not None:
-            known = _union(as_labels(classes), known)
+            known = union(as_labels(classes), known)
         found, codes = read_some_labels(y, rows.n, known)
         weight = read_weights(sample_weight, rows.n)
         if weight is not None and not weight.all() and not rows.lazy:
@@ -207,14 +162,14 @@ class Generative(Answers):
                 "which EM would need: drop such rows, or use MultinomialNB"
             )
         found, codes, _ = drop_absent_classes(found, codes, weight)
-        if known is not None and len(found) and _words(found) != _words(np.asarray(known)):
+        if known is not None and len(found) and are_words(found) != are_words(np.asarray(known)):
             raise ValueError(
                 f"label {found.tolist()[0]!r} is of another type than the classes met before, {known.tolist()}: "
                 "labels of one model are all words or all numbers"
             )
         if known is not None:
-            everything = _union(found, known)
-            codes = np.append(_places(found, everything), -1)[codes]
+            everything = union(found, known)
+            codes = np.append(places_of(found, everything), -1)[codes]
             found = everything
         elif whole and (not self._one_class or unlabelled.any() or found.tolist() in ([], [-1])):
             refuse_one_class(found)
@@ -224,18 +179,18 @@ class Generative(Answers):
             rows = replace(rows, edges=(0, rows.n))
         self._classes_at_hand = found
         try:
-            facts: Facts = sweep(_measure, rows, _Task(self, len(found)))[0]
+            facts: ClassFacts = sweep(measure, rows, Task(self, len(found)))[0]
         except InfiniteCell:
             self._refuse_infinite_rows(rows)
             raise
         self._refuse_values(rows, facts)
         notes: list[str] = []
         if self._start_of_em(rows, facts, found, reset):
-            self._expect(rows, notes, began)
+            learn_by_em(self, rows, notes, began)
         else:
             self._settle(facts, found, notes, began, 1.0)
             if unlabelled.any():
-                self._expect(rows, notes, began)
+                learn_by_em(self, rows, notes, began)
         if whole:  # of chunks more may come: there the verdict alone says it
             self._warn_of_fit()
         self.__dict__.pop("_grave", None)
@@ -258,25 +213,25 @@ class Generative(Answers):
         out[labelled] *= factor[mine]
         return out
 
-    def _start_of_em(self, rows: Rows, facts: Facts, classes: np.ndarray, reset: bool) -> bool:
+    def _start_of_em(self, rows: Rows, facts: ClassFacts, classes: np.ndarray, reset: bool) -> bool:
         """Whether cells are missing that only EM can account for; if so the model is brought to its start."""
         return False
 
     def _settle(
-        self, facts: Facts, classes: np.ndarray, notes: list[str], began: float, sweeps: float
+        self, facts: ClassFacts, classes: np.ndarray, notes: list[str], began: float, sweeps: float
     ) -> None:
         """Add facts of rows with the given classes to what is known, and solve."""
         old = getattr(self, "_facts_seen", None)
         if old is not None:
-            everything = self._classes_at_hand = _union(classes, self.classes_)
-            old = self._spread(old, _places(self.classes_, everything), len(everything))
-            facts = self._spread(facts, _places(classes, everything), len(everything))
+            everything = self._classes_at_hand = union(classes, self.classes_)
+            old = self._spread(old, places_of(self.classes_, everything), len(everything))
+            facts = self._spread(facts, places_of(classes, everything), len(everything))
             facts, classes = old + facts, everything
         self._facts_seen = facts
         self.classes_ = classes
         self._solve_all(facts, notes, began, sweeps)
 
-    def _solve_all(self, facts: Facts, notes: list[str], began: float, sweeps: float) -> None:
+    def _solve_all(self, facts: ClassFacts, notes: list[str], began: float, sweeps: float) -> None:
         prior = self._priors(facts.weight)
         report(self, class_count_=self._kept(facts.weight.copy()))
         self._set_prior(prior)
@@ -286,11 +241,17 @@ class Generative(Answers):
         if empty:
             found.append(f"no row yet of class {', '.join(empty)}: never predicted")
         mean_loss = self._objective(objective, facts.weight, prior)
-        self.verdict_ = Verdict(
-            type(self).__name__, "closed form", mean_loss, max(residual, ROUNDING * abs(mean_loss)),
-            self._tolerance, True, sweeps, time.perf_counter() - began, "formula",
-            (f"moment residual {residual:.1e}", *found, *notes),
-        )  # fmt: skip
+        self.verdict_ = closed_form(
+            self,
+            scale="mean loss",
+            objective=mean_loss,
+            gap=max(residual, ROUNDING * abs(mean_loss)),
+            tol=self._tolerance,
+            sweeps=sweeps,
+            seconds=time.perf_counter() - began,
+            stopped_by="formula",
+            findings=(f"moment residual {residual:.1e}", *found, *notes),
+        )
         self._grave = found.warnings
 
     def _objective(self, objective: float, weight: FloatArray, prior: FloatArray) -> float:
@@ -337,64 +298,12 @@ class Generative(Answers):
     def _mean_loss(self, X: Any, y: Any, sample_weight: Any) -> float:
         joint = np.asarray(self.predict_joint_log_proba(X))
         classes, codes = read_some_labels(y, len(joint), self.classes_)
-        codes = np.append(_places(classes, self.classes_), -1)[codes]
+        codes = np.append(places_of(classes, self.classes_), -1)[codes]
         seen = np.where(codes < 0, logsumexp(joint), joint[np.arange(len(joint)), codes])
         if self._base_counts:
             seen += np.asarray(self._on_rows(X, self._tiled(self._now()._log_base)))
         weight = self._class_weighted(read_weights(sample_weight, len(seen)), codes, self.classes_, False)
         return -float(np.average(seen, weights=weight))
-
-    # ---- EM ----
-
-    def _expect(self, rows: Rows, notes: list[str], began: float) -> None:
-        """EM from the labelled fit: memberships of unlabelled rows are their posterior probabilities."""
-        free = int(np.count_nonzero(rows.y < 0))
-        hidden = f"{free} rows without a label" if free else "missing cells"
-        path: list[float] = []
-        stopped, fell = f"em_max_iter = {self.em_max_iter}", 0.0
-        total = rows.total_weight
-        kept = dict(self.__dict__)  # of the last step that is whole
-        with until_interrupted() as watch:
-            for _ in range(self.em_max_iter):
-                expected: _Expected = sweep(_expectation, rows, _Task(self._now(), len(self.classes_)))[0]
-                value = (expected.log_likelihood + self._log_prior_density()) / total
-                if path:
-                    rise = value - path[-1]
-                    fell = max(fell, -rise)
-                    path.append(value)
-                    if rise <= self.em_tol * max(1.0, abs(value)):
-                        stopped = "the likelihood rises by less than em_tol"
-                        break
-                else:
-                    path.append(value)
-                self._facts_seen = expected.facts
-                self._solve_all(expected.facts, notes, began, 0.0)
-                kept = dict(self.__dict__)
-        if watch.interrupted:
-            if not path:
-                raise KeyboardInterrupt("no step of EM was finished")
-            self.__dict__.update(kept)
-            stopped = "interrupted"
-        self.log_likelihoods_ = np.array(path)
-        findings = [
-            f"EM: {hidden}, {len(path)} steps; the optimum is a local one",
-            f"mean log likelihood from {path[0]:.6g} to {path[-1]:.6g}",
-        ]
-        slack = 1e-9 * max(1.0, abs(path[-1]))
-        if fell > slack:
-            findings.append(f"the likelihood fell by {fell:.1e} in one step, which EM should not do")
-        converged = stopped.startswith("the")
-        status: Any = "no claim" if converged else "interrupted" if watch.interrupted else "not converged"
-        self.verdict_ = Verdict(
-            type(self).__name__, status, -path[-1], np.inf,
-            float(self.em_tol), None, 1.0 + len(path), time.perf_counter() - began, stopped,
-            (*findings, *self.verdict_.findings[1:]),
-        )  # fmt: skip
-        if status == "not converged":
-            warn(
-                f"EM stopped after {len(path)} steps: raise em_max_iter",
-                ConvergenceWarning,
-            )
 
     def _log_prior_density(self) -> float:
         """log of the prior density of the parameters, up to a constant: what smoothing adds to the likelihood."""
@@ -410,123 +319,33 @@ class Generative(Answers):
             raise ValueError(f"em_max_iter must be a whole number of at least 1, got {self.em_max_iter!r}")
         check_class_weight(self.class_weight)
 
-    def _read(self, X: Any, *, reset: bool) -> Any:
-        """The table of a fit; missing cells are legal."""
-        table = read_table(self, X, reset=reset, missing=True)
-        if not self._sparse and not isinstance(table, np.ndarray) and hasattr(table, "tocsr"):
-            raise TypeError(
-                f"Sparse data was passed for X, but dense data is required: {type(self).__name__} models every "
-                "cell, zeros too; use .toarray(), or BernoulliNB / MultinomialNB for counts of words"
-            )
-        return table
-
-    def _read_for_prediction(self, X: Any) -> Any:
-        # an infinite cell shows in its tile's densities
-        cells = read_table(self, X, reset=False, missing=True)
-        if not self._sparse and hasattr(cells, "tocsr"):
-            self._read(X, reset=False)
-        return cells
-
-    def _refuse_values(self, rows: Rows, facts: Facts) -> None:
-        """Raise when the facts betray an infinite cell, or one too large to square."""
-        parts = facts.of_x.parts if isinstance(facts.of_x, Parts) else (facts.of_x,)
-        for part in parts:
-            wrong = [~np.isfinite(np.atleast_2d(getattr(part, "mean", 0.0))).all(axis=0)]
-            if self._squares and hasattr(part, "second"):
-                wrong.append(~np.isfinite(part.second).all(axis=0))
-            if hasattr(part, "scatter"):
-                wrong.append(~np.isfinite(np.einsum("gii->gi", part.scatter)).all(axis=0))
-            found = [int(np.flatnonzero(w)[0]) for w in wrong if w.any()]
-            if found:
-                self._refuse_infinite_rows(rows)
-                name = column_name(self, found[0])
-                raise ValueError(
-                    f"column {name} holds values too large to square: divide it by a power of ten"
-                )
-
-    def _refuse_infinite_rows(self, rows: Rows) -> None:
-        for i in range(rows.n_blocks):
-            block = rows.block(i)
-            refuse_infinite(self, block.X, block.start)
-
-    def _block_facts(self, block: Block, k: int) -> Facts:
+    def _block_facts(self, block: Block, k: int) -> ClassFacts:
         """Facts of a block of labelled (and ignored unlabelled) rows, tile by tile."""
         if block.sparse:
             self._refuse_cells(block.X, block.start)
             members = block.members(k, slice(None))
-            return Facts(members.count, self._facts(block.X, members))
-        total: Facts | None = None
+            return ClassFacts(members.count, self._facts(block.X, members))
+        total: ClassFacts | None = None
         for part in block.tiles(block.X.shape[1]):
             members, cells = block.members(k, part), block.X[part]
             self._refuse_cells(cells, block.start + part.start)
-            facts = Facts(members.count, self._facts(cells, members))
+            facts = ClassFacts(members.count, self._facts(cells, members))
             total = facts if total is None else total + facts
         assert total is not None
         return total
 
-    def _refuse_cells(self, cells: Any, start: int) -> None:
-        """Raise when a cell lies outside what the model can mean; ``start`` is the first row's number."""
-
-    def _refuse_where(self, wrong: np.ndarray, cells: np.ndarray, start: int, wanted: str) -> None:
-        """Name the first wrong cell's column and row, and what it should be."""
-        if wrong.any():
-            i, j = (int(v[0]) for v in np.nonzero(wrong))
-            raise ValueError(
-                f"column {column_name(self, j)}, row {start + i} holds {cells[i, j].item()!r}, which is not {wanted}"
-            )
-
     def _facts(self, cells: np.ndarray, members: Members) -> Any:
         raise NotImplementedError
 
-    def _spread(self, facts: Facts, index: np.ndarray, k: int) -> Facts:
+    def _spread(self, facts: ClassFacts, index: np.ndarray, k: int) -> ClassFacts:
         """The same facts among more classes."""
         weight = np.zeros(k)
         weight[index] = facts.weight
-        return Facts(weight, facts.of_x.spread(index, k))
+        return ClassFacts(weight, facts.of_x.spread(index, k))
 
-    def _solve(self, facts: Facts, findings: Findings) -> tuple[float, float]:
+    def _solve(self, facts: ClassFacts, findings: Findings) -> tuple[float, float]:
         """Set the parameters; returns the moment residual and the mean of −log p(x | y) over the rows."""
         raise NotImplementedError
-
-    def _columns(self, which: np.ndarray) -> str:
-        """Columns in words: the first few by name."""
-        names = [column_name(self, int(j)) for j in np.flatnonzero(which)]
-        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        return ("columns " if len(names) > 1 else "column ") + ", ".join(names[:NAMED]) + more
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._sparse
-        tags.input_tags.allow_nan = True
-        return tags
-
-
-def _measure(block: Block, task: _Task, _memo: Any) -> tuple[Facts, None]:
-    return task.model._block_facts(block, task.k), None
-
-
-def _expectation(block: Block, task: _Task, _memo: Any) -> tuple[_Expected, None]:
-    """E step: posterior memberships of the unlabelled rows, and the facts under them."""
-    total: _Expected | None = None
-    for part in [slice(0, block.n)] if block.sparse else block.tiles(block.X.shape[1]):
-        cells, codes = block.X[part], block.y[part]
-        weight = None if block.weight is None else block.weight[part]
-        joint = task.model._joint(cells)
-        free = codes < 0
-
-        seen = np.empty(len(codes))
-        seen[free] = logsumexp(joint[free])
-        seen[~free] = joint[~free, codes[~free]]
-        soft = (codes[:, None] == np.arange(task.k)).astype(np.float64)
-        soft[free] = softmax(Watch(task.model._log_prior).settled(joint[free]))
-        seen += task.model._log_base(cells)
-        members = Members(task.k, weight=weight, soft=soft)
-        likelihood = float(seen.sum() if weight is None else seen @ weight)
-        facts = Facts(members.count, task.model._facts(cells, members))
-        step = _Expected(facts, likelihood)
-        total = step if total is None else total + step
-    assert total is not None
-    return total, None
 
 
 def _cross_entropy(weight: FloatArray, prior: FloatArray) -> float:
@@ -534,31 +353,6 @@ def _cross_entropy(weight: FloatArray, prior: FloatArray) -> float:
     live = weight > 0
     with np.errstate(divide="ignore"):
         return float(np.sum(weight[live] / weight.sum() * np.log(prior[live])))
-
-
-def _union(found: np.ndarray, known: np.ndarray | None) -> np.ndarray:
-    """All labels in the order one fit to everything would give them."""
-    if known is None:
-        return read_some_labels(found, None, found)[0] if len(found) else found
-    both = [*np.asarray(known).tolist(), *np.asarray(found).tolist()]
-    kinds = {
-        ("n" if a.dtype.kind in "biuf" else a.dtype.kind) for a in (np.asarray(known), np.asarray(found))
-    }
-    labels = np.empty(len(both), dtype=object)
-    labels[:] = both
-    plain = len(kinds) == 1 and kinds <= {"n", "U"}
-    return read_some_labels(np.asarray(both) if plain else labels, None, both)[0]
-
-
-def _words(labels: np.ndarray) -> bool:
-    """Whether labels are words (or other objects) rather than numbers."""
-    return labels.dtype.kind not in "biuf"
-
-
-def _places(classes: np.ndarray, everything: np.ndarray) -> np.ndarray:
-    """Where each class stands among all of them."""
-    place = {c: i for i, c in enumerate(everything.tolist())}
-    return np.array([place[c] for c in classes.tolist()], dtype=np.intp)
 
 
 def _same(a: Any, b: Any) -> bool:

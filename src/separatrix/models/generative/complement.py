@@ -21,10 +21,12 @@ from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import GroupSums
 from separatrix.data.counts import log_shares
 from separatrix.data.door import read_some_labels, read_weights
-from separatrix.models.generative.common import _places
+from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.generative.impossible import Findings
-from separatrix.models.generative.naive_bayes import MultinomialNB
-from separatrix.models.generative.parts import BagPart, Smoothing
+from separatrix.models.generative.labels import places_of
+from separatrix.models.generative.multinomial_nb import MultinomialNB
+from separatrix.models.generative.parts.bag import BagPart
+from separatrix.models.generative.parts.smoothing import Smoothing
 from separatrix.models.generative.state import Derived, Report, report
 
 
@@ -56,7 +58,7 @@ class ComplementPart(BagPart):
         return residual, float(loss)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@constructor
 class ComplementNB(MultinomialNB):
     """argmax_k Σ_j x_j w_kj,  w_kj = −log θ̃_kj, θ̃_k the shares of words in all classes but k ([726], P5).
 
@@ -82,6 +84,7 @@ class ComplementNB(MultinomialNB):
     ['y', 'x']
     """
 
+    _: KW_ONLY
     norm: bool = False
     # of no use here: no parameters
     smoothing: ClassVar[Any] = None  # type: ignore[misc]
@@ -132,7 +135,7 @@ class ComplementNB(MultinomialNB):
         scores = np.asarray(self.predict_joint_log_proba(X))
         scores = np.where(np.asarray(self.class_count_) == 0, 0.0, scores)
         classes, codes = read_some_labels(y, len(scores), self.classes_)
-        codes = _places(classes, self.classes_)[codes]
+        codes = places_of(classes, self.classes_)[codes]
         own = np.zeros(len(scores))
         if len(self.classes_) > 1:
             own = scores.sum(axis=1) - scores[np.arange(len(scores)), codes]

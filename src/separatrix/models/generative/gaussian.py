@@ -18,64 +18,21 @@ has no closed form. Cost O(np²) for a fit and for QDA's prediction, O(npK) for 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from separatrix.core.numerics import LOG_2PI, FloatArray
 from separatrix.core.statistics.grouped import GroupMoments, GroupScatter, Members
 from separatrix.data.door import is_positive
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows
-from separatrix.models.generative.answers import InfiniteCell
-from separatrix.models.generative.common import Facts, Generative
+from separatrix.models.generative.common import Generative
+from separatrix.models.generative.covariance import WhiteningRoot, estimated, fourth_moments
+from separatrix.models.generative.facts import ClassFacts
 from separatrix.models.generative.impossible import Findings
+from separatrix.models.generative.missing import column_moments, completed, incomplete, marginal, members_of
 from separatrix.models.generative.state import publish, report, state
-
-
-@dataclass(frozen=True)
-class Whitened:
-    """Σ through T with TᵀΣT = I on the directions that vary; ``thin``: columns in directions without spread."""
-
-    root: FloatArray  # T: (p, directions that vary)
-    log_det: float
-    sigma: FloatArray  # Σ, eigenvalues below tol² raised to it, one in a direction that never varies
-    thin: np.ndarray
-    rank: int
-    residual: float
-    half: FloatArray  # H with H Hᵀ = Σ on the directions that vary
-    out: FloatArray  # unit directions of columns, each divided by its spread, that were left out or raised
-
-    @classmethod
-    def of(
-        cls, sigma: FloatArray, scale: FloatArray, basis: FloatArray, tol: float, shared: bool
-    ) -> Whitened:
-        """Within the span of ``basis`` (p, r), directions of columns divided by their total spread ``scale``.
-
-        Directions below tol² are left out where all classes share Σ, as scikit-learn does (with fewer rows than
-        columns they are accidents of the sample), and raised to tol² where densities of classes are compared.
-        """
-        unit = basis.T @ (sigma / np.outer(scale, scale)) @ basis
-        within = np.sqrt(np.maximum(np.diag(unit), 0.0))
-        within = np.where(within > tol, within, 1.0)
-        values, vectors = np.linalg.eigh(unit / np.outer(within, within))
-        below = values < tol**2
-        raised = np.maximum(values, tol**2)
-        root = (basis @ (vectors / within[:, None])) / np.sqrt(raised) / scale[:, None]
-        back = (basis @ (vectors * within[:, None])) * np.sqrt(raised) * scale[:, None]
-        thin = (np.abs(basis @ vectors[:, below]) > 1e-2).any(axis=1)
-        whole = basis.shape[1] == len(sigma)
-        outside = np.zeros_like(sigma) if whole else np.eye(len(sigma)) - basis @ basis.T
-        full = sigma if whole and not below.any() else back @ back.T + outside * np.outer(scale, scale)
-        residual = float(np.max(np.abs(root.T @ full @ root - np.eye(root.shape[1])), initial=0.0))
-        if shared:
-            root, raised = root[:, ~below], raised[~below]
-        log_det = float(np.sum(np.log(raised)) + 2 * np.sum(np.log(within)) + 2 * np.sum(np.log(scale)))
-        residual = 0.0 if below.any() else residual
-        out = basis @ (vectors[:, below] / within[:, None])
-        return cls(root, log_det, full, thin, int((~below).sum()), residual, back, out)
 
 
 class Gaussian(Generative):
@@ -105,7 +62,7 @@ class Gaussian(Generative):
         """The covariance each class uses: (K,) of 0 … G−1."""
         raise NotImplementedError
 
-    def _covariances(self, facts: Facts, fourth: FloatArray | None) -> list[FloatArray]:
+    def _covariances(self, facts: ClassFacts, fourth: FloatArray | None) -> list[FloatArray]:
         """Σ_g from the scatters; ``fourth``: Σ ‖z‖⁴ of each class in unit columns, for Ledoit–Wolf."""
         raise NotImplementedError
 
@@ -121,7 +78,7 @@ class Gaussian(Generative):
 
     # ---- facts ----
 
-    def _block_facts(self, block: Block, k: int) -> Facts:
+    def _block_facts(self, block: Block, k: int) -> ClassFacts:
         """The whole block from one start where its rows are complete; tile by tile where some are not."""
         count = np.zeros(k)
 
@@ -140,50 +97,31 @@ class Gaussian(Generative):
         ):
             near = _plain_scatter(block, k)
             if near is not None:
-                return Facts(near.weight, near)
+                return ClassFacts(near.weight, near)
         scatter = GroupScatter.of_tiles(tiles(), group, block.X.shape[1])
         if np.isfinite(scatter.mean).all():
-            return Facts(count, scatter)
+            return ClassFacts(count, scatter)
         return super()._block_facts(block, k)
 
     def _facts(self, cells: np.ndarray, members: Members) -> GroupScatter:
         """Scatters of the complete rows; of incomplete ones too, by their expectation, once there is a model."""
         group = self._groups(self._classes_at_hand)
-        bad = _incomplete(cells)
+        bad = incomplete(cells)
         if bad is None:
             return GroupScatter.of(cells, members, group)
-        total = GroupScatter.of(cells[~bad], _some(members, ~bad), group)
-        return total + self._completed(cells[bad], _some(members, bad), group) if self._in_em else total
+        total = GroupScatter.of(cells[~bad], members_of(members, ~bad), group)
+        return (
+            total + completed(self.means_, self._sigma, cells[bad], members_of(members, bad), group)
+            if self._in_em
+            else total
+        )
 
     _in_em = False
 
-    def _completed(self, cells: np.ndarray, members: Members, group: np.ndarray) -> GroupScatter:
-        """E step for missing cells: their mean given the others, and the covariance that is left ([6867] 3.3)."""
-        total = GroupScatter.zero(group, cells.shape[1])
-        R, patterns = members.matrix, list(_patterns(cells))
-        for k in np.flatnonzero(R.sum(axis=0) > 0).tolist():
-            sigma = self._sigma[group[k] if len(self._sigma) > 1 else 0]
-            mu, mine = self.means_[k], R[:, k] > 0
-            full, left = cells.astype(np.float64), np.zeros_like(sigma)
-            for rows, gone in patterns:
-                rows = rows[mine[rows]]
-                if len(rows):
-                    there, across = ~gone, np.ix_(~gone, gone)
-                    gain = np.linalg.solve(sigma[np.ix_(there, there)], sigma[across])
-                    full[np.ix_(rows, gone)] = mu[gone] + (full[np.ix_(rows, there)] - mu[there]) @ gain
-                    rest = sigma[np.ix_(gone, gone)] - sigma[across].T @ gain
-                    left[np.ix_(gone, gone)] += R[rows, k].sum() * rest
-            hard = Members(members.k, codes=np.full(int(mine.sum()), k), weight=R[mine, k])
-            stat = GroupScatter.of(full[mine], hard, group)
-            scatter = np.array(stat.scatter)
-            scatter[group[k]] += left
-            total = total + replace(stat, scatter=scatter)
-        return total
-
-    def _spread(self, facts: Facts, index: np.ndarray, k: int) -> Facts:
+    def _spread(self, facts: ClassFacts, index: np.ndarray, k: int) -> ClassFacts:
         weight = np.zeros(k)
         weight[index] = facts.weight
-        return Facts(weight, facts.of_x.spread(index, k, self._groups(self._classes_at_hand)))
+        return ClassFacts(weight, facts.of_x.spread(index, k, self._groups(self._classes_at_hand)))
 
     def _learn(self, *args: Any, **how: Any) -> Any:
         self._in_em = False
@@ -206,20 +144,24 @@ class Gaussian(Generative):
         if given:
             raise ValueError(f"{what}: {given} needs all rows at once, labelled and complete; give a number")
 
-    def _start_of_em(self, rows: Rows, facts: Facts, classes: np.ndarray, reset: bool) -> bool:
+    def _start_of_em(self, rows: Rows, facts: ClassFacts, classes: np.ndarray, reset: bool) -> bool:
         """Rows with missing cells: start from variances column by column, then EM."""
         complete = np.allclose(facts.weight, facts.of_x.weight, rtol=1e-12, atol=0)
         if not complete or (rows.y < 0).any():
             self._refuse_auto("missing cells" if not complete else "rows without a label")
-        self._fourth = self._fourth_moments(rows, facts) if self.shrinkage == "auto" else None
-        self._estimated = None if self.covariance_estimator is None else self._estimate(rows, facts)
+        self._fourth = fourth_moments(rows, facts.of_x) if self.shrinkage == "auto" else None
+        self._estimated = (
+            None
+            if self.covariance_estimator is None
+            else estimated(rows, self._classes_at_hand.tolist(), self.covariance_estimator)
+        )
         if complete:
             return False
         if not reset:
             raise ValueError(
                 "partial_fit takes complete rows here: missing cells need EM, and that all rows at once (fit)"
             )
-        moments: GroupMoments = sweep(_column_moments, rows, len(classes))[0]
+        moments: GroupMoments = sweep(column_moments, rows, len(classes))[0]
         pooled = moments.pooled()
         nothing = pooled.weight[0] == 0
         if nothing.any():
@@ -233,49 +175,20 @@ class Gaussian(Generative):
             scatter[g] += np.diag(facts.weight[k] * variance[k])
         self.classes_ = classes
         start = GroupScatter(facts.weight, mean, np.zeros_like(mean), scatter, group)
-        self._facts_seen = Facts(facts.weight, start)
+        self._facts_seen = ClassFacts(facts.weight, start)
         self._solve_all(self._facts_seen, [], 0.0, 0.0)
         self._in_em = True
         return True
 
-    def _fourth_moments(self, rows: Rows, facts: Facts) -> FloatArray:
-        """Σ_i w_i ‖z_i‖⁴ of each class, z in columns of unit spread: Ledoit–Wolf needs it, and a sweep of its own."""
-        s: GroupScatter = facts.of_x
-        if s.group.max(initial=0) + 1 != len(s.group):
-            raise ValueError("Ledoit–Wolf needs a covariance a class")
-        with np.errstate(all="ignore"):
-            spread = np.sqrt(np.einsum("kii->ki", s.scatter) / s.weight[:, None])
-        return sweep(_fourth, rows, (s.mean, np.where(spread > 0, spread, 1.0)))[0]
-
-    def _estimate(self, rows: Rows, facts: Facts) -> list[FloatArray]:
-        """Σ_k of each class by a clone of ``covariance_estimator``; weights may differ between classes alone."""
-        if rows.lazy:
-            raise TypeError("covariance_estimator needs the rows in memory: use shrinkage for a lazy table")
-        found: list[FloatArray] = []
-        for k, name in enumerate(self._classes_at_hand.tolist()):
-            mine = rows.y == k
-            weight = None if rows.weight is None else rows.weight[mine]
-            if weight is not None and not (weight == weight[0]).all():
-                raise ValueError(
-                    f"covariance_estimator takes no weights, and rows of class {name!r} have different ones: repeat "
-                    "rows instead, or use shrinkage"
-                )
-            model = clone(self.covariance_estimator, safe=False)
-            model.fit(np.asarray(rows.source[mine], dtype=np.float64))
-            if not hasattr(model, "covariance_"):
-                raise ValueError(f"{type(model).__name__} does not have a covariance_ attribute")
-            found.append(np.asarray(model.covariance_, dtype=np.float64))
-        return found
-
     # ---- parameters ----
 
-    def _solve(self, facts: Facts, findings: Findings) -> tuple[float, float]:
+    def _solve(self, facts: ClassFacts, findings: Findings) -> tuple[float, float]:
         s: GroupScatter = facts.of_x
         means, self._group = np.array(s.mean), s.group
         self._estimates = self._covariances(facts, getattr(self, "_fourth", None))
         scale, basis = self._common(s, self._estimates, findings)
         shared = len(self._estimates) == 1
-        whitened = [Whitened.of(sigma, scale, basis, self.tol, shared) for sigma in self._estimates]
+        whitened = [WhiteningRoot.of(sigma, scale, basis, self.tol, shared) for sigma in self._estimates]
         self._directions = whitened[0].root.shape[1]
         self._whiten, self._log_det = [w.root for w in whitened], [w.log_det for w in whitened]
         self._sigma = [w.sigma for w in whitened]
@@ -327,7 +240,9 @@ class Gaussian(Generative):
             )
         return scale, basis
 
-    def _say(self, whitened: list[Whitened], s: GroupScatter, scale: FloatArray, findings: Findings) -> None:
+    def _say(
+        self, whitened: list[WhiteningRoot], s: GroupScatter, scale: FloatArray, findings: Findings
+    ) -> None:
         """What a reader should know of the covariances; by warning where it changes what the fit means."""
         singular = []
         for g, w in enumerate(whitened):
@@ -368,7 +283,7 @@ class Gaussian(Generative):
             return ""
         return "all classes" if len(names) == np.count_nonzero(s.weight) else f"class {', '.join(names[:5])}"
 
-    def _set_forms(self, means: FloatArray, whitened: list[Whitened]) -> None:
+    def _set_forms(self, means: FloatArray, whitened: list[WhiteningRoot]) -> None:
         """Publish what hangs on the estimates."""
         publish(self, "means_", means, self._single)
         report(self, xbar_=self._middle(means, np.asarray(self.class_prior_)))
@@ -400,12 +315,12 @@ class Gaussian(Generative):
 
     def _log_density(self, cells: Any) -> FloatArray:
         """Less what all classes share: −½ p log 2π, and where Σ is one its quadratic form and determinant."""
-        gone = _incomplete(cells)
+        gone = incomplete(cells)
         if gone is None:
             return self._complete(cells)
         out = np.empty((len(cells), len(self.means_)))
         out[~gone] = self._complete(cells[~gone])
-        out[gone] = self._marginal(cells[gone])
+        out[gone] = marginal(self.means_, self._sigma, self._group, self._flat, cells[gone])
         return out
 
     def _complete(self, cells: Any) -> FloatArray:
@@ -428,55 +343,11 @@ class Gaussian(Generative):
             base += np.where(np.isnan(shared), 0.0, shared)
         return base
 
-    def _marginal(self, cells: np.ndarray) -> FloatArray:
-        """Rows with missing cells: the density of the cells that are there."""
-        out = np.empty((len(cells), len(self.means_)))
-        for rows, gone in _patterns(cells):
-            there = ~gone & ~self._flat
-            for g in set(self._group.tolist()):
-                sigma = self._sigma[g][np.ix_(there, there)]
-                scale = np.sqrt(np.maximum(np.diag(sigma), 1e-300))
-                values, vectors = np.linalg.eigh(sigma / np.outer(scale, scale))
-                values = np.maximum(values, 1e-14)
-                T = vectors / np.sqrt(values) / scale[:, None]
-                log_det = float(np.sum(np.log(values)) + 2 * np.sum(np.log(scale)))
-                for k in np.flatnonzero(self._group == g).tolist():
-                    u = (cells[np.ix_(rows, there)] - self.means_[k, there]) @ T
-                    out[rows, k] = -0.5 * (np.sum(u * u, axis=1) + log_det)
-        return out
-
     def _draw(self, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
         values, vectors = np.linalg.eigh(self._sigma[self._group[k]])
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         root[self._flat] = 0.0
         return self.means_[k] + rng.standard_normal((n, len(values))) @ root.T
-
-
-def shrunk(sigma: FloatArray, shrinkage: Any, weight: float, fourth: float | None) -> FloatArray:
-    """(1 − s) Σ + s (tr Σ / p) I; "auto": Ledoit–Wolf's s, in columns of unit spread as scikit-learn takes it."""
-    if shrinkage is None:
-        return sigma
-    p = len(sigma)
-    if shrinkage != "auto":
-        return (1 - shrinkage) * sigma + np.eye(p) * (shrinkage * np.trace(sigma) / p)
-    assert fourth is not None
-    scale = np.sqrt(np.diag(sigma))
-    scale = np.where(scale > 0, scale, 1.0)
-    unit = sigma / np.outer(scale, scale)
-    mu, squares = np.trace(unit) / p, float(np.sum(unit**2))
-    beta = (fourth / weight - squares) / (p * weight)
-    delta = squares / p - mu**2
-    s = 0.0 if delta <= 0 else min(max(beta, 0.0), delta) / delta
-    return ((1 - s) * unit + np.eye(p) * (s * mu)) * np.outer(scale, scale)
-
-
-def _some(members: Members, rows: np.ndarray) -> Members:
-    """The memberships of some rows."""
-    weight = None if members.weight is None else members.weight[rows]
-    if members.soft is not None:
-        return Members(members.k, weight=weight, soft=members.soft[rows])
-    assert members.codes is not None
-    return Members(members.k, codes=members.codes[rows], weight=weight)
 
 
 def _plain_scatter(block: Block, k: int) -> GroupScatter | None:
@@ -497,41 +368,20 @@ def _plain_scatter(block: Block, k: int) -> GroupScatter | None:
     return GroupScatter.of_plain_sums(count, sums, products)
 
 
-def _incomplete(cells: np.ndarray) -> np.ndarray | None:
-    """Which rows have a missing cell; None when none has."""
-    with np.errstate(all="ignore"):
-        if cells.dtype.kind != "f" or np.isfinite(np.sum(cells)):
-            return None
-    if np.isinf(cells).any():
-        raise InfiniteCell("X holds an infinite cell")
-    gone = np.isnan(cells).any(axis=1)
-    return gone if gone.any() else None
-
-
-def _patterns(cells: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """(rows, which columns are missing) for every pattern of missing cells."""
-    gone = np.isnan(cells)
-    distinct, which = np.unique(gone, axis=0, return_inverse=True)
-    which = which.reshape(-1)
-    for i, pattern in enumerate(distinct):
-        yield np.flatnonzero(which == i), pattern
-
-
-def _column_moments(block: Block, k: int, _memo: Any) -> tuple[GroupMoments, None]:
-    total = GroupMoments.zero(k, block.X.shape[1])
-    for part in block.tiles(block.X.shape[1]):
-        total = total + GroupMoments.centred(block.X[part], block.members(k, part))
-    return total, None
-
-
-def _fourth(block: Block, params: Any, _memo: Any) -> tuple[FloatArray, None]:
-    mean, spread = params
-    total = np.zeros(len(mean))
-    for part in block.tiles(block.X.shape[1]):
-        codes = block.y[part]
-        z = (block.X[part] - mean[codes]) / spread[codes]
-        norm = np.einsum("ij,ij->i", z, z) ** 2
-        norm = norm if block.weight is None else norm * block.weight[part]
-        seen = (codes >= 0) & ~np.isnan(norm)
-        total += np.bincount(codes[seen], norm[seen], minlength=len(mean))
-    return total, None
+def check_solver(solver: Any, known: tuple[str, ...], shrinkage: Any, covariance_estimator: Any) -> None:
+    if solver not in known:
+        raise ValueError(f"solver must be one of {', '.join(map(repr, known))}, got {solver!r}")
+    if covariance_estimator is None:
+        return
+    if solver == "svd":
+        raise ValueError(
+            "covariance_estimator is not supported with solver='svd', which never forms a covariance: use "
+            f"solver={known[-1]!r}"
+        )
+    if shrinkage is not None and shrinkage != 0:
+        raise ValueError("covariance_estimator and shrinkage are both given: only one of the two can be set")
+    if not hasattr(covariance_estimator, "fit"):
+        raise ValueError(
+            "covariance_estimator must have a fit method, as those of sklearn.covariance, got "
+            f"{covariance_estimator!r}"
+        )

@@ -1,0 +1,125 @@
+"""Covariances that can be divided by:  Σ through T with TᵀΣT = I, on the directions that vary ([6867] 3.1.1).
+
+    shrinkage s      (1 − s) Σ + s (tr Σ / p) I, or Ledoit and Wolf's s from the fourth moments
+    no spread        an eigenvalue below tol², in columns of unit spread: left out where all classes share Σ, as
+                     scikit-learn does (with fewer rows than columns they are accidents of the sample), and raised to
+                     tol² where densities of classes are compared
+
+Shapes: Σ (p, p), T (p, directions that vary). Cost O(p³) a covariance, one sweep for fourth moments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from separatrix.core.grouped import GroupScatter
+from separatrix.core.numerics import FloatArray
+from separatrix.data.engine import sweep
+from separatrix.data.rows import Block, Rows
+
+
+@dataclass(frozen=True)
+class WhiteningRoot:
+    """Σ through T with TᵀΣT = I on the directions that vary; ``thin``: columns in directions without spread."""
+
+    root: FloatArray  # T: (p, directions that vary)
+    log_det: float
+    sigma: FloatArray  # Σ, eigenvalues below tol² raised to it, one in a direction that never varies
+    thin: np.ndarray
+    rank: int
+    residual: float
+    half: FloatArray  # H with H Hᵀ = Σ on the directions that vary
+    out: FloatArray  # unit directions of columns, each divided by its spread, that were left out or raised
+
+    @classmethod
+    def of(
+        cls, sigma: FloatArray, scale: FloatArray, basis: FloatArray, tol: float, shared: bool
+    ) -> WhiteningRoot:
+        """Within the span of ``basis`` (p, r), directions of columns divided by their total spread ``scale``.
+
+        Directions below tol² are left out where all classes share Σ (``shared``), and raised to tol² where not.
+        """
+        unit = basis.T @ (sigma / np.outer(scale, scale)) @ basis
+        within = np.sqrt(np.maximum(np.diag(unit), 0.0))
+        within = np.where(within > tol, within, 1.0)
+        values, vectors = np.linalg.eigh(unit / np.outer(within, within))
+        below = values < tol**2
+        raised = np.maximum(values, tol**2)
+        root = (basis @ (vectors / within[:, None])) / np.sqrt(raised) / scale[:, None]
+        back = (basis @ (vectors * within[:, None])) * np.sqrt(raised) * scale[:, None]
+        thin = (np.abs(basis @ vectors[:, below]) > 1e-2).any(axis=1)
+        whole = basis.shape[1] == len(sigma)
+        outside = np.zeros_like(sigma) if whole else np.eye(len(sigma)) - basis @ basis.T
+        full = sigma if whole and not below.any() else back @ back.T + outside * np.outer(scale, scale)
+        residual = float(np.max(np.abs(root.T @ full @ root - np.eye(root.shape[1])), initial=0.0))
+        if shared:
+            root, raised = root[:, ~below], raised[~below]
+        log_det = float(np.sum(np.log(raised)) + 2 * np.sum(np.log(within)) + 2 * np.sum(np.log(scale)))
+        residual = 0.0 if below.any() else residual
+        out = basis @ (vectors[:, below] / within[:, None])
+        return cls(root, log_det, full, thin, int((~below).sum()), residual, back, out)
+
+
+def shrunk(sigma: FloatArray, shrinkage: Any, weight: float, fourth: float | None) -> FloatArray:
+    """(1 − s) Σ + s (tr Σ / p) I; "auto": Ledoit–Wolf's s, in columns of unit spread as scikit-learn takes it."""
+    if shrinkage is None:
+        return sigma
+    p = len(sigma)
+    if shrinkage != "auto":
+        return (1 - shrinkage) * sigma + np.eye(p) * (shrinkage * np.trace(sigma) / p)
+    assert fourth is not None
+    scale = np.sqrt(np.diag(sigma))
+    scale = np.where(scale > 0, scale, 1.0)
+    unit = sigma / np.outer(scale, scale)
+    mu, squares = np.trace(unit) / p, float(np.sum(unit**2))
+    beta = (fourth / weight - squares) / (p * weight)
+    delta = squares / p - mu**2
+    s = 0.0 if delta <= 0 else min(max(beta, 0.0), delta) / delta
+    return ((1 - s) * unit + np.eye(p) * (s * mu)) * np.outer(scale, scale)
+
+
+def fourth_moments(rows: Rows, s: GroupScatter) -> FloatArray:
+    """Σ_i w_i ‖z_i‖⁴ of each class, z in columns of unit spread: Ledoit–Wolf needs it, and a sweep of its own."""
+    if s.group.max(initial=0) + 1 != len(s.group):
+        raise ValueError("Ledoit–Wolf needs a covariance a class")
+    with np.errstate(all="ignore"):
+        spread = np.sqrt(np.einsum("kii->ki", s.scatter) / s.weight[:, None])
+    return sweep(_fourth, rows, (s.mean, np.where(spread > 0, spread, 1.0)))[0]
+
+
+def _fourth(block: Block, params: Any, _memo: Any) -> tuple[FloatArray, None]:
+    mean, spread = params
+    total = np.zeros(len(mean))
+    for part in block.tiles(block.X.shape[1]):
+        codes = block.y[part]
+        z = (block.X[part] - mean[codes]) / spread[codes]
+        norm = np.einsum("ij,ij->i", z, z) ** 2
+        norm = norm if block.weight is None else norm * block.weight[part]
+        seen = (codes >= 0) & ~np.isnan(norm)
+        total += np.bincount(codes[seen], norm[seen], minlength=len(mean))
+    return total, None
+
+
+def estimated(rows: Rows, classes: list[Any], covariance_estimator: Any) -> list[FloatArray]:
+    """Σ_k of each class by a clone of ``covariance_estimator``; weights may differ between classes alone."""
+    if rows.lazy:
+        raise TypeError("covariance_estimator needs the rows in memory: use shrinkage for a lazy table")
+    found: list[FloatArray] = []
+    for k, name in enumerate(classes):
+        mine = rows.y == k
+        weight = None if rows.weight is None else rows.weight[mine]
+        if weight is not None and not (weight == weight[0]).all():
+            raise ValueError(
+                f"covariance_estimator takes no weights, and rows of class {name!r} have different ones: repeat "
+                "rows instead, or use shrinkage"
+            )
+        model = clone(covariance_estimator, safe=False)
+        model.fit(np.asarray(rows.source[mine], dtype=np.float64))
+        if not hasattr(model, "covariance_"):
+            raise ValueError(f"{type(model).__name__} does not have a covariance_ attribute")
+        found.append(np.asarray(model.covariance_, dtype=np.float64))
+    return found

@@ -1,0 +1,1 @@
+"""Naive Bayes is a list of parts: a kind of column each."""

@@ -1,0 +1,165 @@
+"""Columns that are normal within a class, σ² tied as told:  log N = a z² + b z + c  ([726]; G7).
+
+Shapes: cells (n, p), means and variances (K, p). Cost O(np) for moments, O(npK) for a density.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from separatrix.core.grouped import GroupMoments, Members
+from separatrix.core.numerics import LOG_2PI, FloatArray
+from separatrix.data.moments import worth_compiling
+from separatrix.models.generative.impossible import Findings
+from separatrix.models.generative.parts.part import ColumnsPart, side_by_side
+
+NEAR = 30.0  # distance of class means from the origin, in units of spread, up to which squares of x keep their digits
+ERASED = 1e-3  # of a column's variance over what is added to it, below which the column says nothing any more
+GUARD = 1e-6  # var_smoothing up to which it is a guard against zero, and not a choice
+FAR_APART = 1e3  # distance of class means in units of spread beyond which squares are taken class by class
+
+
+@dataclass(eq=False)
+class NormalPart(ColumnsPart):
+    """x_j ~ N(μ_kj, σ²), σ tied as told; to its variances is added ``smooth`` of a column's own variance, or, with
+    ``per_column`` False, of the largest column's."""
+
+    tie: str
+    smooth: float
+    per_column: bool = True
+
+    def facts(self, cells: np.ndarray, members: Members) -> GroupMoments:
+        return GroupMoments.centred(cells, members)
+
+    def solve(
+        self, s: GroupMoments, weight: FloatArray, findings: Findings, model: Any
+    ) -> tuple[float, float]:
+        pooled = s.pooled()
+        self.silent = _constant(pooled)[0] | (pooled.weight[0] == 0)
+        never = (s.weight == 0) & ~self.silent
+        self.mean = np.where(s.weight == 0, pooled.mean, s.mean)
+        second, count = np.where(never, pooled.variance, s.second), np.where(never, 1.0, s.weight)
+        axes = {"none": (), "class": (0,), "feature": (1,), "both": (0, 1)}[self.tie]
+        live = ~self.silent & (weight > 0)[:, None]
+        with np.errstate(all="ignore"):
+            cells = np.sum(np.where(live, count, 0.0), axis=axes, keepdims=True)
+            raw = np.sum(np.where(live, second, 0.0), axis=axes, keepdims=True) / cells
+            own = self.smooth * np.where(self.silent, 0.0, pooled.variance[0])
+            typical = own[~self.silent] if not self.silent.all() else np.zeros(1)
+            self.epsilon = own if self.per_column else np.full_like(own, np.max(typical))
+            untied = self.tie in ("none", "class")
+            variance = raw + (self.epsilon if untied or not self.per_column else np.mean(typical))
+            quiet = np.where(
+                self.epsilon > 0, self.epsilon, 1.0
+            )  # columns that say nothing, as scikit-learn's
+            self.variance = np.where(live, np.maximum(variance, np.finfo(float).tiny), quiet)
+            ratio = np.sum(np.where(live, second / self.variance, 0.0), axis=axes, keepdims=True) / cells
+            losses = count * (LOG_2PI + np.log(self.variance)) + second / self.variance
+        if self.silent.any():
+            findings.append(f"{self._named(model, self.silent)} constant or missing throughout: says nothing")
+        if (never & (weight > 0)[:, None]).any():
+            where = self._named(model, never.any(axis=0))
+            findings.append(f"no value in some class of {where}: all classes' used there")
+        none = live & np.all(_constant(s) & ~never | ~live, axis=axes, keepdims=True)
+        self._say(none, pooled.variance[0], findings, model)
+        if self.smooth:
+            of = "its column's" if self.per_column else "the largest column's"
+            findings.append(f"each variance raised by {self.smooth:g} of {of}")
+        residual = 0.0 if self.smooth else float(np.nanmax(np.abs(ratio - 1.0), initial=0.0))
+        return residual, 0.5 * float(np.sum(losses[live & (s.weight > 0)]))
+
+    def _say(self, none: np.ndarray, total: FloatArray, findings: Findings, model: Any) -> None:
+        """Where rows of a class do not vary though the column does (``none`` (K, p)), before smoothing hides it."""
+        if none.any():
+            still = [
+                repr(c) for c in model.classes_[(none | self.silent).all(axis=1) & none.any(axis=1)].tolist()
+            ]
+            whose = f"class {', '.join(still[:3])}, whose rows are all alike," if still else "a class"
+            if len(still) > 3:
+                whose = f"{len(still)} classes, whose rows are all alike,"
+            where = self._named(model, none.any(axis=0))
+            decides = (
+                f"var_smoothing ({self.smooth:g}) alone decides there"
+                if self.smooth
+                else "raise var_smoothing"
+            )
+            # a smoothing beyond a guard is the remedy, and was chosen, unless a whole class has nothing else
+            tell = findings.grave if still or self.smooth <= GUARD else findings.append
+            tell(f"variance 0 in {whose} in {where}: {decides}")
+        swallowed = ~self.silent & (total < self.epsilon)
+        if swallowed.any() and not self.per_column:
+            erased = bool((total < ERASED * self.epsilon)[swallowed].any())
+            tell = findings.grave if erased and self.smooth <= GUARD else findings.append
+            tell(
+                f"var_smoothing ({self.smooth:g} of the largest column's variance) is more than all the variance of "
+                f"{self._named(model, swallowed)}: var_smoothing_per_column=True goes by each column's own"
+            )
+
+    def at(self, mean: FloatArray, variance: FloatArray) -> Self:
+        """At means and variances (K, p): log N = a z² + b z + c in z = x − centre, or in x itself near the origin."""
+        now = copy(self)
+        now.mean, now.variance = mean, variance
+        with np.errstate(all="ignore"):  # an edit may leave a variance of 0: then no row has the class
+            same = (mean == mean[:1]).all(axis=0) & (variance == variance[:1]).all(axis=0)
+            now.silent = self.silent & same
+            spread = np.sqrt(variance)
+            near = np.max(np.where(now.silent, 0.0, np.abs(mean) / spread), initial=0.0) < NEAR
+            now.centre = None if near else np.where(now.silent, 0.0, mean.mean(axis=0))
+            offset = np.where(now.silent, 0.0, mean if now.centre is None else mean - now.centre)
+            now.square = np.where(now.silent, 0.0, -0.5 / variance)
+            now.slope = offset / variance
+            constant = -0.5 * (offset * now.slope + np.log(variance) + LOG_2PI)
+            now.constant = np.where(now.silent, 0.0, constant)
+            now.far = bool(np.max(np.abs(offset) / spread, initial=0.0) > FAR_APART)
+        return now
+
+    def add_log_density(self, cells: Any, out: FloatArray) -> None:
+        if self.far:
+            return self._add_class_by_class(cells, out)
+        z = cells if self.centre is None else np.subtract(cells, self.centre, dtype=np.float64)
+        if worth_compiling(z):
+            from separatrix.loops.dense import quadratic_scores
+
+            found = np.zeros(out.shape)
+            quadratic_scores(z, self.square, self.slope, self.constant.sum(axis=1), found)
+            if np.isfinite(found.sum()):
+                out += found
+                return
+        missing = np.isnan(z)
+        if missing.any():
+            z = np.where(missing, 0.0, z)
+        found = np.dot(z, self.slope.T)
+        found += np.dot(np.multiply(z, z, dtype=np.float64), self.square.T)
+        found += ~missing @ self.constant.T if missing.any() else self.constant.sum(axis=1)
+        if not np.isfinite(found.sum()):  # squares beyond numbers: (x − μ)²/σ² is −∞ there, and no NaN
+            beyond = ~np.isfinite(found).all(axis=1)
+            found[beyond] = 0.0
+            again = np.zeros((int(beyond.sum()), out.shape[1]))
+            self._add_class_by_class(cells[beyond], again)
+            found[beyond] = again
+        out += found
+
+    def _add_class_by_class(self, cells: Any, out: FloatArray) -> None:
+        """Classes a thousand spreads apart: each class's own mean is subtracted first."""
+        for k in range(len(self.mean)):
+            z = np.subtract(cells, self.mean[k], dtype=np.float64)
+            terms = self.square[k] * z * z - 0.5 * (LOG_2PI + np.log(self.variance[k])) * ~self.silent
+            out[:, k] += np.where(np.isnan(z) | self.silent, 0.0, terms).sum(axis=1)
+
+    def draw(self, k: int, n: int, rng: np.random.Generator) -> FloatArray:
+        return rng.normal(self.mean[k], np.sqrt(self.variance[k]), size=(n, len(self.mean[k])))
+
+    def parameters(self, i: int) -> dict[str, FloatArray]:
+        return {"mean": self.mean[:, i].copy(), "variance": self.variance[:, i].copy()}
+
+    def at_parameters(self, columns: list[dict[str, FloatArray]]) -> Self:
+        return self.at(side_by_side(columns, "mean"), side_by_side(columns, "variance"))
+
+
+def _constant(s: GroupMoments) -> np.ndarray:
+    """Which classes and columns do not vary but for rounding: (K, p)."""
+    return np.asarray(s.second <= s.weight * (1e-15 * s.mean) ** 2)
