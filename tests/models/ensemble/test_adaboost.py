@@ -358,7 +358,7 @@ def test_mislabelled_rows_are_named():
 
 
 def test_an_interrupt_keeps_the_rounds_so_far(monkeypatch):
-    from separatrix.models.ensemble.boosting import StumpLearner
+    from separatrix.models.ensemble.weak_learners import StumpLearner
 
     X, y = load_breast_cancer(return_X_y=True)
     whole = AdaBoostClassifier(n_estimators=9, keep_weights=True).fit(X, y)

@@ -33,7 +33,8 @@ from separatrix import (
     keep_going,
     verify,
 )
-from separatrix.models.ensemble.bags.draws import Draws, rows_a_bag, share_interval
+from separatrix.models.ensemble.bags.draws import Draws, rows_a_bag
+from separatrix.models.ensemble.bags.out_of_bag import share_interval
 
 IRIS = load_iris(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)

@@ -14,50 +14,42 @@ With K = 2 and ν = 1, Z_t = 2√(ε_t(1 − ε_t)) and ∏ Z_t ≤ exp(−2 Σ 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from copy import copy
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_regressor
 from sklearn.utils import _safe_indexing, get_tags
-from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
 from separatrix.data.columns import Encoding
 from separatrix.data.door import _is_frame, is_count, is_dask, is_positive, read_table, read_weights
-from separatrix.growth.stumps import Ensemble, Stump, Table, columns_of
-from separatrix.growth.trees import sealed
-from separatrix.loops.stumps import snap
-from separatrix.models.base import Classifier
-from separatrix.models.ensemble.boosting import (
-    AnyLearner,
-    Course,
-    StumpLearner,
-    boost,
-    codes_of,
-    decision,
-    log_shares,
-    margins_of,
-)
-from separatrix.models.ensemble.members import Members, derived_from
+from separatrix.data.estimator import KW_ONLY, constructor
+from separatrix.growth.stumps import Table
+from separatrix.models.ensemble.boosting import Course, boost
+from separatrix.models.ensemble.members import refuse_given
 from separatrix.models.ensemble.stump import DecisionStump
+from separatrix.models.ensemble.weak_learners import AnyLearner, StumpLearner, WeakLearner
+from separatrix.models.ensemble.weighted_votes import WeightedVotes
 from separatrix.models.parameters import (
     check_class_weight,
     check_limits,
     class_factors,
     read_any_classes,
+    seed_of,
     threads,
 )
-from separatrix.verdict.verdict import Verdict
+from separatrix.verdict.build import VERIFIED, proven
+from separatrix.verdict.verdict import Status, Verdict
 
 
 class LabelNoiseWarning(UserWarning):
     """A few rows that stay wrong carry most of the weight: they may be mislabelled."""
 
 
-class AdaBoostClassifier(Members, Classifier):
+@constructor
+class AdaBoostClassifier(WeightedVotes):
     """h(x) = argmax_k Σ_t α_t 1[h_t(x) = k],  α_t = ½ log((1 − ε_t)/ε_t) ([6321] "AdaBoost"; row E2).
 
     Two classes as in the notes, K classes by SAMME. Stumps by default, whose search is exact and reads the table once
@@ -116,24 +108,14 @@ class AdaBoostClassifier(Members, Classifier):
     'all 3 rounds were run'
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 50,
-        learning_rate: float = 1.0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        keep_weights: bool = False,
-        class_weight: Any = None,
-    ):
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.keep_weights = keep_weights
-        self.class_weight = class_weight
+    estimator: Any = None
+    _: KW_ONLY
+    n_estimators: int = 50
+    learning_rate: float = 1.0
+    random_state: Any = None
+    n_jobs: int | None = None
+    keep_weights: bool = False
+    class_weight: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdaBoostClassifier:
         """Boost on rows X (n, p) and labels y (n,); a weight of 2 means the row stands there twice."""
@@ -142,99 +124,24 @@ class AdaBoostClassifier(Members, Classifier):
         self.estimator_ = DecisionStump() if self.estimator is None else clone(self.estimator)
         self._stumps = isinstance(self.estimator_, DecisionStump)
         with threads(self.n_jobs):
-            learner, weight, n = (self._read_stumps if self._stumps else self._read_any)(X, y, sample_weight)
-            factor = self._factor(learner.cls, None if weight is None else weight[learner.rows])
-            course = boost(self, learner, None if weight is None else weight[learner.rows], factor)
-        self._keep(course, n)
+            read = self._read_stumps if self._stumps else self._read_any
+            learner, weight = read(X, y, sample_weight)
+            at_work = None if weight is None else weight[learner.rows]
+            course = boost(
+                learner,
+                len(self.classes_),
+                at_work,
+                self._factor(learner.cls, at_work),
+                rounds=int(self.n_estimators),
+                learning_rate=float(self.learning_rate),
+                keep_weights=self.keep_weights,
+            )
+        self._keep(course, len(learner.rows) if weight is None else len(weight))
         self.verdict_ = self._judged(course, learner, began)
-        self._warn(course)
+        if course.few is not None:
+            advice = "Look at their labels; fewer rounds or bagging mind them less"
+            warn(f"{course.few}. {advice}", LabelNoiseWarning)
         return self
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class with the most votes, (n,)."""
-        return self._on_rows(X, self._tiled(lambda cells: np.asarray(self.classes_[self._winner(cells)])))
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """f(x) over all votes: (n,) in [−1, 1] for two classes, (n, K) in [−1/(K−1), 1] for more."""
-        spent = float(self._fitted_weights().sum())
-        return self._on_rows(X, self._tiled(lambda cells: decision(self._votes(cells), spent)))
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """P(k | x) ∝ exp(votes for k), (n, K)."""
-        return np.exp(self.predict_log_proba(X))
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """log P(k | x), (n, K)."""
-        check_is_fitted(self)
-        return self._on_rows(X, self._tiled(lambda cells: log_shares(self._votes(cells))))
-
-    def margins(self, X: Any, y: Any) -> FloatArray:
-        """(votes for the row's class − most votes for another) / all votes, in [−1, 1]; y f(x)/Σα for two classes."""
-        votes = np.asarray(self._on_rows(X, self._tiled(self._votes)))
-        return margins_of(votes, self._codes_of(y, len(votes)), float(self._fitted_weights().sum()))
-
-    def staged_margins(self, X: Any, y: Any) -> Iterator[FloatArray]:
-        """:meth:`margins` after each round."""
-        codes = None
-        for votes, spent in self._staged(X):
-            codes = self._codes_of(y, len(votes)) if codes is None else codes
-            yield margins_of(votes, codes, spent)
-
-    def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
-        """:meth:`decision_function` after each round."""
-        for votes, spent in self._staged(X):
-            yield decision(votes, spent)
-
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """:meth:`predict` after each round."""
-        for votes, _ in self._staged(X):
-            yield np.asarray(self.classes_[votes.argmax(axis=1)])
-
-    def staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
-        """:meth:`predict_proba` after each round."""
-        for votes, _ in self._staged(X):
-            yield np.exp(log_shares(votes))
-
-    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """The share of rows, by weight, that are predicted right after each round."""
-        codes, weight = None, None
-        for votes, _ in self._staged(X):
-            if codes is None:
-                codes, weight = self._codes_of(y, len(votes)), read_weights(sample_weight, len(votes))
-            yield float(np.average(votes.argmax(axis=1) == codes, weights=weight))
-
-    @derived_from("edit estimator_weights_, which is twice it")
-    def alphas_(self) -> FloatArray:
-        """α_t, half of estimator_weights_ (T,)."""
-        return sealed(0.5 * np.asarray(self.estimator_weights_, dtype=float))
-
-    @derived_from("it is worked out from the learners and estimator_weights_")
-    def feature_importances_(self) -> FloatArray:
-        """Σ_t α_t (importances of h_t) / Σ_t α_t, (p,)."""
-        weight = self._fitted_weights()
-        kinds = [h for h in self.estimators_ if not hasattr(h, "feature_importances_")]
-        if kinds:
-            raise AttributeError(f"{type(kinds[0]).__name__} has no feature_importances_")
-        return sealed(
-            np.asarray(
-                sum(a * h.feature_importances_ for a, h in zip(weight, self.estimators_)) / weight.sum()
-            )
-        )
-
-    def _fitted_weights(self) -> FloatArray:
-        """The votes of the learners there are (T,); those of learners that were cut off are left out."""
-        T = len(self._voters())
-        weight = np.asarray(self.estimator_weights_, dtype=float)
-        if weight.ndim != 1 or len(weight) < T:
-            raise ValueError(
-                f"estimator_weights_ has shape {weight.shape} for {T} learners in estimators_: give one vote each"
-            )
-        weight = weight[:T]
-        if not (np.isfinite(weight).all() and weight.sum() > 0):
-            raise ValueError(
-                "estimator_weights_ must be finite and sum to more than zero: nobody's vote counts"
-            )
-        return weight
 
     def _factor(self, cls: np.ndarray, weight: FloatArray | None) -> FloatArray | None:
         """Factors of the classes' weights (K,), None where there are none."""
@@ -255,8 +162,9 @@ class AdaBoostClassifier(Members, Classifier):
         if not usable or (base is not None and is_regressor(base)):
             raise ValueError(f"estimator must be a classifier with fit and predict, got {base!r}")
 
-    def _read_stumps(self, X: Any, y: Any, sample_weight: Any) -> tuple[StumpLearner, FloatArray | None, int]:
-        stump: Any = self.estimator_
+    def _read_stumps(self, X: Any, y: Any, sample_weight: Any) -> tuple[StumpLearner, FloatArray | None]:
+        """The table, laid out once, and the weights of all rows."""
+        stump: DecisionStump = self.estimator_
         stump._check_parameters()
         self._reader = copy(stump)
         cells, nominal = self._reader._read(X)
@@ -267,9 +175,9 @@ class AdaBoostClassifier(Members, Classifier):
         self._reader.classes_, self._reader.total_ = self.classes_, 1.0
         rows = np.arange(n) if weight is None else np.flatnonzero(weight > 0)
         table = Table.of(cells, codes, len(self.classes_), rows, nominal, stump.criterion)
-        return StumpLearner(table, self._reader), weight, n
+        return StumpLearner(table, self._reader), weight
 
-    def _read_any(self, X: Any, y: Any, sample_weight: Any) -> tuple[AnyLearner, FloatArray | None, int]:
+    def _read_any(self, X: Any, y: Any, sample_weight: Any) -> tuple[AnyLearner, FloatArray | None]:
         """Numbers as an array; a frame with other columns goes to the learner as it is."""
         if is_dask(X):
             raise TypeError("X is a Dask collection, and boosting keeps its rows in memory: call X.compute()")
@@ -283,80 +191,21 @@ class AdaBoostClassifier(Members, Classifier):
         rows = np.arange(n) if weight is None else np.flatnonzero(weight > 0)
         if len(rows) < n:
             cells = _safe_indexing(cells, rows)
-        return AnyLearner(self, cells, rows, codes[rows].astype(np.int64)), weight, n
+        learner = AnyLearner(
+            self.estimator_,
+            self.classes_,
+            seed_of(self.random_state),
+            cells,
+            rows,
+            codes[rows].astype(np.int64),
+        )
+        return learner, weight
 
-    def _know_columns(self, reader: Any) -> None:
+    def _know_columns(self, reader: DecisionStump) -> None:
         self.n_features_in_ = reader.n_features_in_
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(reader, "feature_names_in_"):
             self.feature_names_in_ = reader.feature_names_in_
-
-    def _read_for_prediction(self, X: Any) -> Any:
-        if self._stumps:
-            return self._reader._read_for_prediction(X)
-        if self._whole_frames:
-            return X
-        return read_table(self, X, reset=False, missing=True)
-
-    def _tiled(self, function: Any) -> Any:
-        check_is_fitted(self)
-        return super()._tiled(function) if self._stumps else function
-
-    def _winner(self, cells: Any) -> np.ndarray:
-        return np.asarray(self._votes(cells).argmax(axis=1))
-
-    def _votes(self, cells: Any) -> FloatArray:
-        """(n, K) votes, Σ_t 2α_t 1[h_t(x) = k]."""
-        weight = self._fitted_weights()
-        if self._stumps:
-            votes = Ensemble.of(self._stumps_there(), len(self.classes_)).votes(cells, weight)
-        else:
-            votes = np.zeros((cells.shape[0], len(self.classes_)))
-            for a, h in zip(weight, self.estimators_):
-                votes[np.arange(len(votes)), self._said(h, cells)] += a
-        snap(votes, float(weight.sum()))
-        return votes
-
-    def _stumps_there(self) -> list[Stump]:
-        """The stumps of estimators_, as they stand."""
-        for h in self.estimators_:
-            if not isinstance(h, DecisionStump):
-                raise TypeError(
-                    f"estimators_ holds {type(h).__name__}, and these learners are stumps, read as such: boost "
-                    "other learners by estimator="
-                )
-            if len(h.classes_) != len(self.classes_):
-                raise ValueError(
-                    f"estimators_ holds a stump of {len(h.classes_)} classes: these are votes for "
-                    f"{len(self.classes_)}"
-                )
-        return [h.stump_ for h in self.estimators_]
-
-    def _said(self, learner: Any, cells: Any) -> np.ndarray:
-        return codes_of(self.classes_, learner.predict(cells))
-
-    def _staged(self, X: Any) -> Iterator[tuple[FloatArray, float]]:
-        """(votes so far, all votes so far) after each round."""
-        weight = self._fitted_weights()
-        cells = self._read_for_prediction(X)
-        if is_dask(cells):
-            raise TypeError("X is a Dask collection, and stages are made in memory: call X.compute()")
-        votes, spent = np.zeros((cells.shape[0], len(self.classes_))), 0.0
-        every = np.arange(len(votes))
-        columns = {}
-        if self._stumps:
-            columns = columns_of(cells, np.array([s.feature for s in self._stumps_there()], dtype=np.int64))
-        for a, h in zip(weight, self.estimators_):
-            if self._stumps:
-                column = columns.get(h.stump_.feature, np.zeros(0))
-                said = h.stump_.codes(column) if len(column) else np.full(len(votes), h.stump_.left)
-            else:
-                said = self._said(h, cells)
-            votes[every, said] += a
-            spent += a
-            now = votes.copy()
-            snap(now, spent)
-            yield now, spent
 
     def _keep(self, course: Course, n: int) -> None:
         rounds = course.rounds
@@ -373,7 +222,7 @@ class AdaBoostClassifier(Members, Classifier):
             self.weights_ = np.zeros((len(rounds), n))
             self.weights_[:, course.rows] = np.array([r.weights for r in rounds])
 
-    def _judged(self, course: Course, learner: Any, began: float) -> Verdict:
+    def _judged(self, course: Course, learner: WeakLearner, began: float) -> Verdict:
         findings = [course.told(int(self.n_estimators))]
         findings += _bounds(self.estimator_errors_, self.normalizers_, self.train_errors_[-1], self._plain())
         findings.append(f"smallest margin {course.margin:.3g}, of row {course.tightest}")
@@ -384,24 +233,41 @@ class AdaBoostClassifier(Members, Classifier):
             )
         if course.few is not None:
             findings.append(course.few)
-        status: Any = "no claim"
-        if course.ended == "interrupted":
-            status = "interrupted"
-        elif (
-            course.ended == "no edge"
-            and self._stumps
-            and self._plain()
-            and self.estimator_.criterion == "error"
-        ):
+        status: Status = "interrupted" if course.ended == "interrupted" else "no claim"
+        exact = self._stumps and self._plain() and self.estimator_.criterion == "error"
+        if course.ended == "no edge" and exact:
             status = "stationary"
             findings.append(
                 "no stump has an edge left: the exponential loss, convex in all stumps' votes, is at its minimum"
             )
         gap = 0.0 if status == "stationary" or self.train_error_bound_ == 0 else np.inf
-        return Verdict(
-            type(self).__name__, status, self._loss(self.normalizers_), gap, 0.0, None, float(len(self.alphas_)),
-            time.perf_counter() - began, course.ended, tuple(findings),
-        )  # fmt: skip
+        return self._claimed(
+            status, gap, self.normalizers_, began, stopped_by=course.ended, findings=findings
+        )
+
+    def _claimed(
+        self,
+        status: Status,
+        gap: float,
+        normalizers: FloatArray,
+        began: float,
+        *,
+        stopped_by: str,
+        findings: list[str],
+    ) -> Verdict:
+        return proven(
+            self,
+            scale="mean loss",
+            objective=self._loss(normalizers),
+            gap=gap,
+            tol=0.0,
+            unique=None,
+            sweeps=float(len(normalizers)),
+            seconds=time.perf_counter() - began,
+            stopped_by=stopped_by,
+            findings=findings,
+            status=status,
+        )
 
     def _loss(self, normalizers: FloatArray) -> float:
         """The weighted mean of exp(−y·f/K), y and f coded as in SAMME: of two classes, ∏Z_t."""
@@ -412,15 +278,9 @@ class AdaBoostClassifier(Members, Classifier):
         """Whether the notes' own formulas hold: two classes and no learning rate."""
         return len(self.classes_) == 2 and float(self.learning_rate) == 1.0
 
-    def _warn(self, course: Course) -> None:
-        if course.few is not None:
-            warn(
-                f"{course.few}. Look at their labels; fewer rounds or bagging mind them less",
-                LabelNoiseWarning,
-            )
-
-    def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any = None) -> Verdict:
+    def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any = None, **given: Any) -> Verdict:
         """For :func:`separatrix.verify`: D_t, ε_t and Z_t anew from the data, the learners and their α_t."""
+        refuse_given(self, given)
         began = time.perf_counter()
         cells = self._read_for_prediction(X)
         weight = read_weights(sample_weight, cells.shape[0])
@@ -441,18 +301,17 @@ class AdaBoostClassifier(Members, Classifier):
             normalizers.append(float(D.sum()))
             D = D / D.sum()
         wrong_now = float(share[self._votes(cells).argmax(axis=1) != codes].sum())
-        value = self._loss(np.array(normalizers))
         apart = float(np.abs(np.array(errors) - self.estimator_errors_[: len(errors)]).max())
         findings = [
             f"largest difference of an ε_t from the one kept: {apart:.1e}",
             *_bounds(np.array(errors), np.array(normalizers), wrong_now, self._plain()),
         ]
         same = len(errors) == len(self.estimator_errors_) and apart <= 1e-9
-        status: Any = self.verdict_.status if same else "not converged"
-        return Verdict(
-            type(self).__name__, status, value, self.verdict_.gap if same else np.inf, 0.0, None,
-            float(len(errors)), time.perf_counter() - began, "verified from data", tuple(findings),
-        )  # fmt: skip
+        status: Status = self.verdict_.status if same else "not converged"
+        gap = self.verdict_.gap if same else np.inf
+        return self._claimed(
+            status, gap, np.array(normalizers), began, stopped_by=VERIFIED, findings=findings
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -14,30 +14,38 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
+from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import is_dask, read_labels, read_weights
-from separatrix.data.engine import each_in_threads, one_blas_thread
+from separatrix.data.door import is_dask
+from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.rows import over_rows
 from separatrix.data.side_by_side import total_of
 from separatrix.growth.trees import Forest
-from separatrix.models.ensemble.bags.batch import LinearVotes
-from separatrix.models.ensemble.bags.draws import Z95, share_interval
-from separatrix.models.ensemble.bags.each import Plan
-from separatrix.models.ensemble.bags.ensemble import Bagging
-from separatrix.models.ensemble.bags.trees import forest_of
+from separatrix.models.base import Classifier
+from separatrix.models.ensemble.bags.base import Bagging, Targets
+from separatrix.models.ensemble.bags.out_of_bag import (
+    left_out,
+    mean_interval,
+    never_left_out,
+    no_estimate,
+    share_interval,
+)
+from separatrix.models.ensemble.bags.plan import Plan
+from separatrix.models.ensemble.bags.votes import LinearVotes, forest_of, share_of
 from separatrix.models.ensemble.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from separatrix.models.ensemble.tree_base import _is_word
+from separatrix.models.ensemble.tree_limits import is_word
 from separatrix.models.parameters import check_class_weight, class_factors, read_any_classes, threads
 from separatrix.problems.gram import Index
 
 VOTING = ("soft", "hard")
 
 
-class BaggingClassifier(ClassifierMixin, Bagging):
+@constructor
+class BaggingClassifier(Classifier, Bagging):
     """argmax_k (1/B) Σ_b P_b(k | x) over B learners, each fitted to a bag of m rows drawn with replacement.
 
     Notes [6321] "Bagging: Bootstrap aggregation"; row E3. Parameters have scikit-learn's names, meanings, defaults.
@@ -86,43 +94,14 @@ class BaggingClassifier(ClassifierMixin, Bagging):
     (0.96, 'optimal', True)
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 10,
-        *,
-        max_samples: Any = None,
-        max_features: Any = 1.0,
-        bootstrap: bool = True,
-        bootstrap_features: bool = False,
-        oob_score: bool = False,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        voting: str = "soft",
-        class_weight: Any = None,
-    ):
-        super().__init__(
-            estimator,
-            n_estimators,
-            max_samples=max_samples,
-            max_features=max_features,
-            bootstrap=bootstrap,
-            bootstrap_features=bootstrap_features,
-            oob_score=oob_score,
-            warm_start=warm_start,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.voting = voting
-        self.class_weight = class_weight
+    _: KW_ONLY
+    voting: str = "soft"
+    class_weight: Any = None
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of the largest mean probability, or of most votes."""
-        shares = self._shares(X)
-        return np.asarray(self.classes_[shares.argmax(axis=1)])
+        winners = self._winners(X)
+        return np.asarray(self.classes_[winners])
 
     def predict_proba(self, X: Any) -> FloatArray:
         """(1/B) Σ_b P_b(k | x), or the share of votes: (n, K)."""
@@ -151,14 +130,6 @@ class BaggingClassifier(ClassifierMixin, Bagging):
         mean = total_of(one, len(self.estimators_), like.shape) / len(self.estimators_)
         return np.asarray(mean, dtype=like.dtype)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows, by weight, that are predicted right; labels of any hashable type."""
-        codes = self._shares(X).argmax(axis=1)
-        labels, given = read_labels(y, len(codes))
-        known = {v: k for k, v in enumerate(self.classes_.tolist())}
-        expected = np.array([known.get(v, -1) for v in labels.tolist()])[given]
-        return float(np.average(codes == expected, weights=read_weights(sample_weight, len(codes))))
-
     # ---- what the bags share out ----
 
     def _base(self) -> Any:
@@ -167,27 +138,24 @@ class BaggingClassifier(ClassifierMixin, Bagging):
     def _first(self) -> Any:
         return self.estimators_[0] if getattr(self, "estimators_", None) else self._base()
 
-    def _targets(self, y: Any, weight: FloatArray | None, n: int) -> tuple[np.ndarray, Index | None]:
+    def _targets(self, y: Any, weight: FloatArray | None, n: int) -> Targets:
         if self.voting not in VOTING:
             raise ValueError(
                 f'voting {self.voting!r} is unknown: use "soft" (mean probabilities) or "hard" (votes)'
             )
-        if _is_word(self.class_weight, "balanced_subsample"):
+        if is_word(self.class_weight, "balanced_subsample"):
             raise ValueError(
                 'class_weight "balanced_subsample" is for forests: here give the base learner class_weight="balanced"'
                 ", which balances every bag anew"
             )
         check_class_weight(self.class_weight)
-        classes, codes, self._totals = read_any_classes(y, weight, n)
-        self.classes_, self.n_classes_ = classes, len(classes)
-        return classes[codes], codes
-
-    def _drawn_by(self, weight: FloatArray | None, codes: Index | None) -> FloatArray | None:
-        totals = self.__dict__.pop("_totals")
-        if self.class_weight is None:
-            return weight
-        factor = class_factors(self.class_weight, self.classes_, totals)[codes]
-        return factor if weight is None else weight * factor
+        self.classes_, codes, totals = read_any_classes(y, weight, n)
+        self.n_classes_ = len(self.classes_)
+        drawn_by = weight
+        if self.class_weight is not None:
+            factor = class_factors(self.class_weight, self.classes_, totals)[codes]
+            drawn_by = factor if weight is None else weight * factor
+        return Targets(self.classes_[codes], codes, drawn_by)
 
     @property
     def _votes(self) -> LinearVotes | None:
@@ -199,27 +167,13 @@ class BaggingClassifier(ClassifierMixin, Bagging):
         """Trees as one forest, where the learners are that, as they stand."""
         return forest_of(self.estimators_, self.classes_) if self._whole_tables() else None
 
-    def _soft(self, model: Any) -> bool:
-        return self.voting == "soft" and hasattr(model, "predict_proba")
-
     def _share_of(self, b: int, cells: Any) -> FloatArray:
-        """What bag b gives each class (n, K): probabilities, or one vote."""
-        model = self.estimators_[b]
+        """What bag b gives each class (n, K)."""
         X = self._columns_of(cells, b)
-        known = {v: k for k, v in enumerate(self.classes_.tolist())}
-        out = np.zeros((X.shape[0], len(self.classes_)))
-        try:
-            if self._soft(model):
-                classes = getattr(model, "classes_", self.classes_)
-                out[:, [known[v] for v in classes.tolist()]] = model.predict_proba(X)
-            else:
-                said = np.array([known[v] for v in np.asarray(model.predict(X)).tolist()], dtype=np.intp)
-                out[np.arange(len(said)), said] = 1.0
-        except KeyError as error:
-            raise ValueError(
-                f"estimators_[{b}] votes for {error.args[0]!r}, which is not in classes_: {list(known)}"
-            ) from None
-        return out
+        return share_of(self.estimators_[b], X, self.classes_, self.voting == "soft", b)
+
+    def _winners(self, X: Any) -> np.ndarray:
+        return np.asarray(self._shares(X).argmax(axis=1))
 
     def _shares(self, X: Any) -> FloatArray:
         """Σ_b of what the bags give each class (n, K)."""
@@ -244,42 +198,31 @@ class BaggingClassifier(ClassifierMixin, Bagging):
     def _judge_left_out(self, plan: Plan, kept: Index) -> list[str]:
         """Out-of-bag votes and score, and the sentences about them."""
         assert plan.codes is not None
-        shares, seen = self._left_out_shares(plan.X, kept)
+        draws, votes = plan.draws, self._votes
+        if votes is not None:
+            shares, seen = votes.left_out(draws, kept, plan.X, self.voting == "soft")
+        else:
+            shares, seen = left_out(
+                draws,
+                kept,
+                lambda b, rows: self._share_of(b, _safe_indexing(plan.X, rows)),
+                (len(self.classes_),),
+            )
         self.oob_decision_function_ = self._of_all_rows(shares / np.where(seen > 0, seen, np.nan)[:, None])
         judged = seen > 0
-        weight = np.ones(len(seen)) if plan.weight is None else plan.weight
         never = int(np.count_nonzero(~judged))
         if not judged.any():
             self.oob_score_ = float("nan")
-            return [
-                f"out of bag: no estimate, all {never} rows are in every bag; more bags would leave some out"
-            ]
+            return no_estimate(never)
+        w = np.ones(len(seen))[judged] if plan.weight is None else plan.weight[judged]
         right = shares[judged].argmax(axis=1) == plan.codes[judged]
-        self.oob_score_ = float(np.average(right, weights=weight[judged]))
-        w = weight[judged]
-        size = float(w.sum() ** 2 / np.sum(w * w)) if plan.weight is not None else float(len(w))
-        low, high = share_interval(1 - self.oob_score_, size)
+        self.oob_score_ = float(np.average(right, weights=w))
+        low, high = share_interval(1 - self.oob_score_, float(w.sum() ** 2 / np.sum(w * w)))
         heard = [
             f"out of bag: error {1 - self.oob_score_:.4g} (95 % interval {low:.4g} to {high:.4g}) on "
             f"{int(judged.sum()):,} rows, each judged by {seen[judged].mean():.3g} bags on average"
         ]
-        return heard + _never_left_out(never)
-
-    def _left_out_shares(self, X: Any, kept: Index) -> tuple[FloatArray, FloatArray]:
-        draws, votes, soft = self._draws, self._votes, self.voting == "soft"
-        if votes is None:
-            return self._left_out(X, self._share_of, kept, (len(self.classes_),))
-        inside = draws.table(range(int(kept[-1]) + 1))[kept]
-        size = max(256, (1 << 16) // len(kept))
-        out = np.zeros((draws.n, len(self.classes_)))
-
-        def work(a: int) -> None:
-            part = slice(a, a + size)
-            out[part] = votes.shares(X[part], soft, inside[:, part])
-
-        with one_blas_thread():
-            each_in_threads(work, range(0, draws.n, size))
-        return out, (inside == 0).sum(axis=0).astype(float)
+        return heard + never_left_out(never)
 
 
 class BaggingRegressor(RegressorMixin, Bagging):
@@ -336,7 +279,7 @@ random_state, verbose : as in :class:`BaggingClassifier`
     def _base(self) -> Any:
         return DecisionTreeRegressor() if self.estimator is None else self.estimator
 
-    def _targets(self, y: Any, weight: FloatArray | None, n: int) -> tuple[np.ndarray, Index | None]:
+    def _targets(self, y: Any, weight: FloatArray | None, n: int) -> Targets:
         if y is None:
             raise ValueError(
                 "this estimator requires y to be passed, but the target y is None: give a number a row"
@@ -355,7 +298,7 @@ random_state, verbose : as in :class:`BaggingClassifier`
             what = "NaN" if np.isnan(values[i]).any() else "infinity"
             raise ValueError(f"Input y contains {what}: row {i} has no finite number; drop such rows")
         self._outputs = values.shape[1:]
-        return values, None
+        return Targets(values, None, weight)
 
     @property
     def _forest(self) -> Forest | None:
@@ -367,36 +310,26 @@ random_state, verbose : as in :class:`BaggingClassifier`
         return said.reshape(len(said), *self._outputs)
 
     def _judge_left_out(self, plan: Plan, kept: Index) -> list[str]:
-        total, seen = self._left_out(plan.X, self._said, kept, self._outputs)
-        shape = (-1,) + (1,) * len(self._outputs)
-        found = total / np.where(seen > 0, seen, np.nan).reshape(shape)
+        """Out-of-bag predictions and score, and the sentences about them."""
+        total, seen = left_out(
+            plan.draws, kept, lambda b, rows: self._said(b, _safe_indexing(plan.X, rows)), self._outputs
+        )
+        found = total / np.where(seen > 0, seen, np.nan).reshape(-1, *[1] * len(self._outputs))
         self.oob_prediction_ = self._of_all_rows(found)
-        weight = np.ones(len(seen)) if plan.weight is None else plan.weight
         judged = seen > 0
         never = int(np.count_nonzero(~judged))
         if not judged.any():
             self.oob_score_ = float("nan")
-            return [
-                f"out of bag: no estimate, all {never} rows are in every bag; more bags would leave some out"
-            ]
+            return no_estimate(never)
         from sklearn.metrics import r2_score
 
-        w = weight[judged]
+        w = np.ones(len(seen))[judged] if plan.weight is None else plan.weight[judged]
         y, said = plan.y[judged], found[judged]
         self.oob_score_ = float(r2_score(y, said, sample_weight=w)) if judged.sum() > 1 else float("nan")
         square = (np.asarray(y, dtype=float) - said) ** 2
-        square = square if square.ndim == 1 else square.mean(axis=1)
-        mean = float(np.average(square, weights=w))
-        error = Z95 * float(np.sqrt(np.sum(w * w * (square - mean) ** 2))) / float(w.sum())
+        mean, low, high = mean_interval(square if square.ndim == 1 else square.mean(axis=1), w)
         heard = [
-            f"out of bag: mean squared error {mean:.4g} (95 % interval {max(mean - error, 0.0):.4g} to "
-            f"{mean + error:.4g}) on {int(judged.sum()):,} rows, R² {self.oob_score_:.4g}"
+            f"out of bag: mean squared error {mean:.4g} (95 % interval {low:.4g} to "
+            f"{high:.4g}) on {int(judged.sum()):,} rows, R² {self.oob_score_:.4g}"
         ]
-        return heard + _never_left_out(never)
-
-
-def _never_left_out(never: int) -> list[str]:
-    if not never:
-        return []
-    were = "row is" if never == 1 else "rows are"
-    return [f"{never:,} {were} in every bag: NaN out of bag; more bags would leave them out"]
+        return heard + never_left_out(never)

@@ -8,22 +8,35 @@ The base learner of bagging. Shapes: X (n, p), y (n,). Cost: O(n p) a level, one
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
-from separatrix.growth.trees import Tree, grow_forest
+from separatrix.data.estimator import KW_ONLY, constructor
+from separatrix.growth.trees import Binned, Columns, Tree, grow_forest
 from separatrix.models.ensemble.members import derived_from
 from separatrix.models.ensemble.tree_base import TreeClassifier, TreeModel, TreeRegressor
+from separatrix.models.ensemble.tree_limits import is_word
 from separatrix.models.parameters import seed_of
 
 
+@constructor
 class _OneTree(TreeModel):
-    splitter: str
-    random_state: Any
+    """The parameters before those that only one of the twins has, and what is read off a tree."""
+
+    _: KW_ONLY
+    criterion: str = "gini"
+    splitter: str = "best"
+    max_depth: int | None = None
+    min_samples_split: int | float = 2
+    min_samples_leaf: int | float = 1
+    min_weight_fraction_leaf: float = 0.0
+    max_features: Any = None
+    random_state: Any = None
+    max_leaf_nodes: int | None = None
+    min_impurity_decrease: float = 0.0
 
     @derived_from("edit tree_.threshold or tree_.leaf_value in place, or fit anew")
     def tree_(self) -> Tree:
@@ -53,22 +66,20 @@ class _OneTree(TreeModel):
         return self._paths(self._read_for_prediction(X))[0]
 
     def _check(self) -> None:
-        self._check_growth()
+        super()._check()
         if self.splitter not in ("best", "random"):
             raise ValueError(f'splitter must be "best" or "random", got {self.splitter!r}')
 
-    def _grow(self, cells: np.ndarray, y: np.ndarray, classes: int, weight: FloatArray | None) -> Any:
-        """Grow the one tree; the columns it was grown on."""
+    def _grow(
+        self, cells: np.ndarray, target: np.ndarray, weight: FloatArray | None
+    ) -> tuple[Binned | Columns, int, list[str]]:
         options = self._options(len(cells))
         columns = self._columns(cells, weight, self.splitter == "best")
-        self._forest = grow_forest(columns, y, classes, options, seed_of(self.random_state), 1, weight)
-        return columns
-
-    def _forest_mean(self, X: Any) -> FloatArray:
-        cells = self._read_for_prediction(X)
-        return self._forest.mean(cells)
+        self._forest = grow_forest(columns, target, self._k, options, seed_of(self.random_state), 1, weight)
+        return columns, 0, []
 
 
+@constructor
 class DecisionTreeClassifier(_OneTree, TreeClassifier):
     """P(k | x) = the share of class k in the training weight of the leaf x falls into ([6321], E3).
 
@@ -110,59 +121,21 @@ class DecisionTreeClassifier(_OneTree, TreeClassifier):
     (0.96, 3, 'no claim')
     """
 
-    def __init__(
-        self,
-        *,
-        criterion: str = "gini",
-        splitter: str = "best",
-        max_depth: int | None = None,
-        min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = None,
-        random_state: Any = None,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        class_weight: Any = None,
-        ccp_alpha: float = 0.0,
-        monotonic_cst: None = None,
-        categorical_features: Any = None,
-    ):
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.random_state = random_state
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.class_weight = class_weight
-        self.ccp_alpha = ccp_alpha
-        self.monotonic_cst = monotonic_cst
-        self.categorical_features = categorical_features
+    _: KW_ONLY
+    class_weight: Any = None
+    ccp_alpha: float = 0.0
+    monotonic_cst: None = None
+    categorical_features: Any = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DecisionTreeClassifier:
-        """Grow the tree on rows X (n, p) with labels y (n,); a weight counts as repetition, zero as absence."""
-        began = time.perf_counter()
-        self._check()
-        self._check_weights()
-        cells, codes, weight = self._read_fit(X, y, sample_weight)
-        columns = self._grow(cells, codes, len(self.classes_), weight)
-        self.verdict_ = self._verdict(
-            began, columns, self._rare(codes, self._options(len(cells)).min_leaf), len(cells)
-        )
-        return self
-
-    def _check_weights(self) -> None:
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced_subsample":
+    def _check(self) -> None:
+        super()._check()
+        if is_word(self.class_weight, "balanced_subsample"):
             raise ValueError(
                 'class_weight "balanced_subsample" is for forests: use "balanced" or a dictionary'
             )
-        super()._check_weights()
 
 
+@constructor
 class DecisionTreeRegressor(_OneTree, TreeRegressor):
     """f(x) = the mean (or median) target of the training weight in the leaf x falls into ([6321], E3).
 
@@ -183,45 +156,11 @@ class DecisionTreeRegressor(_OneTree, TreeRegressor):
     ([0.0, 4.0], 2.5)
     """
 
-    def __init__(
-        self,
-        *,
-        criterion: str = "squared_error",
-        splitter: str = "best",
-        max_depth: int | None = None,
-        min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = None,
-        random_state: Any = None,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
-        monotonic_cst: None = None,
-        categorical_features: Any = None,
-    ):
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.random_state = random_state
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.ccp_alpha = ccp_alpha
-        self.monotonic_cst = monotonic_cst
-        self.categorical_features = categorical_features
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DecisionTreeRegressor:
-        """Grow the tree on rows X (n, p) with targets y (n,); a weight counts as repetition, zero as absence."""
-        began = time.perf_counter()
-        self._check()
-        cells, z, weight = self._read_fit(X, y, sample_weight)
-        columns = self._grow(cells, z, 0, weight)
-        self.verdict_ = self._verdict(began, columns, [], len(cells))
-        return self
+    _: KW_ONLY
+    criterion: str = "squared_error"
+    ccp_alpha: float = 0.0
+    monotonic_cst: None = None
+    categorical_features: Any = None
 
 
 TREES = (DecisionTreeClassifier, DecisionTreeRegressor)

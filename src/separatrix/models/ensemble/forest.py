@@ -23,42 +23,43 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_count
-from separatrix.growth.trees import Forest, grow_forest, tree_seeds
+from separatrix.data.estimator import KW_ONLY, constructor
+from separatrix.growth.trees import Binned, Columns, Forest, grow_forest, tree_seeds
 from separatrix.models.ensemble.bags.draws import Draws, rows_a_bag
-from separatrix.models.ensemble.bags.trees import same_classes
+from separatrix.models.ensemble.bags.out_of_bag import mean_interval, share_interval
 from separatrix.models.ensemble.decision_tree import TREES, DecisionTreeClassifier, DecisionTreeRegressor
-from separatrix.models.ensemble.members import Members
-from separatrix.models.ensemble.tree_base import (
-    TreeClassifier,
-    TreeModel,
-    TreeRegressor,
-    _is_word,
-    read_numbers,
-)
+from separatrix.models.ensemble.members import Members, same_classes
+from separatrix.models.ensemble.tree_base import TreeClassifier, TreeModel, TreeRegressor, read_numbers
+from separatrix.models.ensemble.tree_limits import is_word
 from separatrix.models.parameters import class_factors, seed_of, threads
 
-NORMAL = 1.959963984540054  # the normal quantile of a 95 % interval
 SHARED = (
     "criterion", "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf", "max_features",
     "max_leaf_nodes", "min_impurity_decrease", "ccp_alpha", "monotonic_cst", "categorical_features",
 )  # fmt: skip
 
 
+@constructor
 class ForestModel(Members, TreeModel):
-    """Many random trees: bags, growth, out-of-bag estimates, importances."""
+    """Many random trees: bags, growth, out-of-bag estimates; the parameters before those that one twin alone has."""
 
-    n_estimators: int
-    bootstrap: bool
-    oob_score: Any
-    n_jobs: int | None
-    random_state: Any
-    verbose: int
-    warm_start: bool
-    max_samples: Any
+    n_estimators: int = 100
+    _: KW_ONLY
+    criterion: str = "gini"
+    max_depth: int | None = None
+    min_samples_split: int | float = 2
+    min_samples_leaf: int | float = 1
+    min_weight_fraction_leaf: float = 0.0
+    max_features: Any = "sqrt"
+    max_leaf_nodes: int | None = None
+    min_impurity_decrease: float = 0.0
+    bootstrap: bool = True
+    oob_score: Any = False
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+    warm_start: bool = False
 
-    _seed: int
-    _rows: int
-    _draws: Draws | None
     _splitter = "best"
 
     @property  # of a single tree it is an attribute, here worked out from the list
@@ -165,15 +166,21 @@ class ForestModel(Members, TreeModel):
         return found
 
     def _quality(self, mean: FloatArray, target: np.ndarray) -> float:
+        """The score of leaves' means (n, V) against targets (n,)."""
         raise NotImplementedError
 
     def _numbered(self, y: Any, n: int) -> np.ndarray:
+        """y as growth reads it."""
+        raise NotImplementedError
+
+    def _judge(self, cells: np.ndarray, target: np.ndarray) -> list[str]:
+        """Set the out-of-bag estimates; a sentence for the verdict."""
         raise NotImplementedError
 
     # ------------------------------------------------------------------------------------------ growth
 
     def _check(self) -> None:
-        self._check_growth()
+        super()._check()
         if not (is_count(self.n_estimators) and self.n_estimators >= 1):
             raise ValueError(f"n_estimators must be a whole number of at least 1, got {self.n_estimators!r}")
         if self.n_jobs is not None and (not is_count(self.n_jobs) or self.n_jobs == 0):
@@ -200,13 +207,15 @@ class ForestModel(Members, TreeModel):
         return _counts(self._draws, int(seed))
 
     def _grow(
-        self,
-        cells: np.ndarray,
-        y: np.ndarray,
-        classes: int,
-        weight: FloatArray | None,
-        reweight: Callable[[FloatArray], FloatArray] | None = None,
-    ) -> tuple[Any, int]:
+        self, cells: np.ndarray, target: np.ndarray, weight: FloatArray | None
+    ) -> tuple[Binned | Columns, int, list[str]]:
+        with threads(self.n_jobs):
+            columns, missing = self._grow_missing(cells, target, weight)
+            return columns, missing, self._judge(cells, target) if self.oob_score else []
+
+    def _grow_missing(
+        self, cells: np.ndarray, target: np.ndarray, weight: FloatArray | None
+    ) -> tuple[Binned | Columns, int]:
         """Grow what is missing of n_estimators trees; the columns they were grown on, and how many are missing."""
         n = len(cells)
         old = list(getattr(self, "estimators_", ())) if self.warm_start else []
@@ -219,7 +228,7 @@ class ForestModel(Members, TreeModel):
             raise ValueError(
                 f"warm_start adds trees: n_estimators={self.n_estimators} is less than the {len(old)} there are"
             )
-        seed = self._seed if old else seed_of(self.random_state)
+        seed: int = self._seed if old else seed_of(self.random_state)
         draws = self._drawing(n, cells.shape[1], weight)
         options = self._options(n)
         columns = self._columns(cells, weight, exact=self._splitter == "best")
@@ -229,22 +238,30 @@ class ForestModel(Members, TreeModel):
 
         def weights(tree: int) -> FloatArray | None:
             w = weight if draws is None else _counts(draws, seeds[tree])
-            return w if reweight is None else reweight(np.ones(n) if w is None else w)
+            return self._reweighted(w, target)
 
         say = self._say(len(old)) if self.verbose else None
         new: list[Any] = []
         if not seeds:
             warn(f"warm_start=True and the {len(old)} trees asked for are there already: nothing was grown")
         else:
-            grown = grow_forest(columns, y, classes, options, 0, len(seeds), weights, seeds=seeds, report=say)
+            grown = grow_forest(
+                columns, target, self._k, options, 0, len(seeds), weights, seeds=seeds, report=say
+            )
             new = [
                 self._member(seeds[t], replace(grown, trees=(tree,), numbers=(0,), asked=1))
                 for t, tree in zip(grown.numbers, grown.trees, strict=True)
             ]
-        self._seed, self._rows, self._draws = seed, n, draws
+        self._seed: int = seed
+        self._rows: int = n
+        self._draws: Draws | None = draws
         self.estimator_ = self._unfitted(None)
         self.estimators_ = [*old, *new]
         return columns, len(seeds) - len(new)
+
+    def _reweighted(self, weight: FloatArray | None, target: np.ndarray) -> FloatArray | None:
+        """The weights of one tree's rows, where classes are balanced in every bag anew."""
+        return weight
 
     def _member(self, seed: int, forest: Forest) -> Any:
         """One tree, as an estimator of its own."""
@@ -272,9 +289,8 @@ class ForestModel(Members, TreeModel):
         return report
 
     def _forest_mean(self, X: Any) -> FloatArray:
-        cells = self._read_for_prediction(X)
         with threads(self.n_jobs):
-            return self._forest.mean(cells)
+            return super()._forest_mean(X)
 
     def _out_of_bag(self, cells: np.ndarray) -> tuple[FloatArray, np.ndarray]:
         """The mean over the trees whose bag a row is not in (n, V), and how many there are (n,)."""
@@ -284,53 +300,50 @@ class ForestModel(Members, TreeModel):
             return value / count[:, None], count
 
 
+@constructor
 class ForestClassifier(ForestModel, TreeClassifier):
     """P(k | x) = (1/M) Σ_m the share of class k in the leaf of tree m that x falls into."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Grow the trees on rows X (n, p) with labels y (n,); a weight counts as repetition, zero as absence."""
-        began = time.perf_counter()
-        self._check()
-        self._check_weights()
+    _: KW_ONLY
+    class_weight: Any = None
+    ccp_alpha: float = 0.0
+    max_samples: Any = None
+    monotonic_cst: None = None
+    categorical_features: Any = None
+
+    def _read_fit(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray, FloatArray | None]:
         known = self.classes_ if self.warm_start and getattr(self, "estimators_", None) else None
-        cells, codes, weight = self._read_fit(X, y, sample_weight)
+        found = super()._read_fit(X, y, sample_weight)
         if known is not None and known.tolist() != self.classes_.tolist():
-            new, self.classes_ = self.classes_, known
             raise ValueError(
-                f"warm_start: the trees so far know the classes {known.tolist()}, y has {new.tolist()}"
+                f"warm_start: the trees so far know the classes {known.tolist()}, y has {self.classes_.tolist()}"
             )
-        k = len(self.classes_)
-        reweight = None
-        if _is_word(self.class_weight, "balanced_subsample"):
+        return found
 
-            def reweight(w: FloatArray) -> FloatArray:
-                totals = np.bincount(codes, w, minlength=k).astype(float)
-                there = totals > 0
-                factor = np.zeros(k)
-                factor[there] = class_factors("balanced", self.classes_[there], totals[there])
-                return w * factor[codes]
+    def _reweighted(self, weight: FloatArray | None, target: np.ndarray) -> FloatArray | None:
+        if not is_word(self.class_weight, "balanced_subsample"):
+            return weight
+        w = np.ones(len(target)) if weight is None else weight
+        totals = np.bincount(target, w, minlength=self._k).astype(float)
+        there = totals > 0
+        factor = np.zeros(self._k)
+        factor[there] = class_factors("balanced", self.classes_[there], totals[there])
+        return w * factor[target]
 
-        findings = self._rare(codes, self._options(len(cells)).min_leaf)
-        with threads(self.n_jobs):
-            columns, missing = self._grow(cells, codes, k, weight, reweight)
-            if self.oob_score:
-                findings += self._judge(cells, codes)
-        self.verdict_ = self._verdict(began, columns, findings, len(cells), missing)
-        return self
-
-    def _judge(self, cells: np.ndarray, codes: np.ndarray) -> list[str]:
-        """Set the out-of-bag estimates; a sentence for the verdict."""
+    def _judge(self, cells: np.ndarray, target: np.ndarray) -> list[str]:
         self.oob_decision_function_, count = self._out_of_bag(cells)
         seen = count > 0
         if not seen.any():
             self.oob_score_ = np.nan
             return ["out of bag: every row is in every bag, grow more trees"]
-        found = self.oob_decision_function_[seen].argmax(axis=1)
+        found, codes = self.oob_decision_function_[seen].argmax(axis=1), target[seen]
         rule = self.oob_score if callable(self.oob_score) else accuracy_score
-        self.oob_score_ = float(rule(self.classes_[codes[seen]], self.classes_[found]))
-        low, high = wilson(int((found != codes[seen]).sum()), int(seen.sum()))
-        wrong = float((found != codes[seen]).mean())
-        words = f"out-of-bag error {wrong:.3g}, 95 % interval {low:.3g} to {high:.3g}, {int(seen.sum())} rows"
+        self.oob_score_ = float(rule(self.classes_[codes], self.classes_[found]))
+        wrong, n = float((found != codes).mean()), len(codes)
+        low, high = share_interval(wrong, n)
+        words = f"out-of-bag error {wrong:.3g}, 95 % interval {low:.3g} to {high:.3g}, {n} rows"
         never = int((~seen).sum())
         return [f"{words}; {never} rows are in every bag, grow more trees" if never else words]
 
@@ -341,39 +354,30 @@ class ForestClassifier(ForestModel, TreeClassifier):
         return self._codes_of(y, n)
 
 
+@constructor
 class ForestRegressor(ForestModel, TreeRegressor):
     """f(x) = (1/M) Σ_m the value of the leaf of tree m that x falls into."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Grow the trees on rows X (n, p) with targets y (n,); a weight counts as repetition, zero as absence."""
-        began = time.perf_counter()
-        self._check()
-        cells, z, weight = self._read_fit(X, y, sample_weight)
-        findings: list[str] = []
-        with threads(self.n_jobs):
-            columns, missing = self._grow(cells, z, 0, weight)
-            if self.oob_score:
-                findings = self._judge(cells, z)
-        self.verdict_ = self._verdict(began, columns, findings, len(cells), missing)
-        return self
+    _: KW_ONLY
+    criterion: str = "squared_error"
+    max_features: Any = 1.0
+    ccp_alpha: float = 0.0
+    max_samples: Any = None
+    monotonic_cst: None = None
+    categorical_features: Any = None
 
-    def _judge(self, cells: np.ndarray, z: FloatArray) -> list[str]:
-        """Set the out-of-bag estimates; a sentence for the verdict."""
+    def _judge(self, cells: np.ndarray, target: np.ndarray) -> list[str]:
         value, count = self._out_of_bag(cells)
         self.oob_prediction_ = value[:, 0]
         seen = count > 0
         if int(seen.sum()) < 2:
             self.oob_score_ = np.nan
             return ["out of bag: fewer than two rows are outside a bag, grow more trees"]
+        z, found = target[seen], self.oob_prediction_[seen]
         rule = self.oob_score if callable(self.oob_score) else r2_score
-        self.oob_score_ = float(rule(z[seen], self.oob_prediction_[seen]))
-        square = (z[seen] - self.oob_prediction_[seen]) ** 2
-        wide = NORMAL * float(square.std() / np.sqrt(len(square)))
-        mean = float(square.mean())
-        return [
-            f"out-of-bag squared error {mean:.4g}, 95 % interval {max(mean - wide, 0.0):.4g} to {mean + wide:.4g}, "
-            f"{int(seen.sum())} rows"
-        ]
+        self.oob_score_ = float(rule(z, found))
+        mean, low, high = mean_interval((z - found) ** 2)
+        return [f"out-of-bag squared error {mean:.4g}, 95 % interval {low:.4g} to {high:.4g}, {len(z)} rows"]
 
     def _quality(self, mean: FloatArray, target: np.ndarray) -> float:
         return float(r2_score(target, mean[:, 0]))
@@ -382,19 +386,7 @@ class ForestRegressor(ForestModel, TreeRegressor):
         return read_numbers(y, n)
 
 
-def _counts(draws: Any, seed: int) -> FloatArray:
+def _counts(draws: Draws | None, seed: int) -> FloatArray:
     """How often each row is in the bag that belongs to a seed (n,)."""
+    assert draws is not None
     return np.asarray(replace(draws, seed=seed).counts(0), dtype=float)
-
-
-def wilson(wrong: int, n: int) -> tuple[float, float]:
-    """The 95 % interval of a share by Wilson's score, which stays inside [0, 1].
-
-    >>> tuple(round(v, 3) for v in wilson(0, 10))
-    (0.0, 0.278)
-    """
-    z = NORMAL
-    share, scale = wrong / n, 1.0 + z * z / n
-    middle = (share + z * z / (2 * n)) / scale
-    half = z * float(np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))) / scale
-    return max(middle - half, 0.0), min(middle + half, 1.0)

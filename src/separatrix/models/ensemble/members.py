@@ -8,9 +8,10 @@ or edited. Rows E2, E3, E4 of the specification.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 
@@ -43,6 +44,19 @@ class Members:
                 "estimators_ is empty, and nobody is left to predict: put members back, or fit anew"
             )
         return found
+
+
+def same_classes(these: np.ndarray, those: np.ndarray) -> bool:
+    """Whether two models know the same labels in the same order."""
+    return these is those or these.tolist() == those.tolist()
+
+
+def refuse_given(model: Any, given: Mapping[str, Any]) -> None:
+    """For ``_verdict_from_data`` of models whose fit takes a table, labels and weights alone."""
+    for name in given:
+        raise TypeError(
+            f"{type(model).__name__}._verdict_from_data() got an unexpected keyword argument {name!r}"
+        )
 
 
 class derived(property):

@@ -25,14 +25,18 @@ from separatrix.data.door import (
     read_weights,
     refuse_infinite,
 )
+from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.growth.stump_columns import CRITERIA
 from separatrix.growth.stumps import Stump, Table, in_units, whole_weights
 from separatrix.growth.trees import sealed
 from separatrix.models.base import Classifier
-from separatrix.models.ensemble.members import derived, derived_from
+from separatrix.models.ensemble.members import derived, derived_from, refuse_given
+from separatrix.models.ensemble.tree_cells import level_numbers
 from separatrix.models.parameters import read_any_classes, threads
+from separatrix.verdict.build import VERIFIED, proven
 from separatrix.verdict.verdict import Verdict
 
+ROUNDING = 1e-12  # of a sum of shares
 SHOWN = 6  # levels a rule lists before it counts the rest
 
 
@@ -41,6 +45,7 @@ def _field(change: str) -> str:
     return f"set stump_ = dataclasses.replace(stump_, {change})"
 
 
+@constructor
 class DecisionStump(Classifier):
     """h(x) = a if x_j ≤ t else b, the test and the classes of least weighted error ([6321] "Weak learners").
 
@@ -92,15 +97,10 @@ class DecisionStump(Classifier):
     'x[0] among rain → 0, else 1'
     """
 
-    stump_: Stump
-    total_: float
-
-    def __init__(
-        self, *, criterion: str = "error", categorical_features: Any = None, n_jobs: int | None = None
-    ):
-        self.criterion = criterion
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
+    _: KW_ONLY
+    criterion: str = "error"
+    categorical_features: Any = None
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DecisionStump:
         """Fit to rows X (n, p) and labels y (n,); a weight of 2 means the row stands there twice."""
@@ -111,7 +111,7 @@ class DecisionStump(Classifier):
             repeats, unit = whole_weights(None if weight is None else weight[table.rows], n)
             whole = weight is None or bool((weight == np.floor(weight)).all())
             w = repeats if whole else in_units(repeats, unit)
-            self.stump_, _, _ = table.best(w)
+            self.stump_: Stump = table.best(w)[0]
         self.total_ = float(n if weight is None else weight.sum())
         self.verdict_ = self._judged(began)
         return self
@@ -279,10 +279,7 @@ class DecisionStump(Classifier):
                 continue  # numbered by the encoding already
             if cells is raw:
                 cells = raw.copy()
-            values = np.asarray(known, dtype=np.float64)
-            at = np.searchsorted(values, raw[:, j]).clip(0, max(len(values) - 1, 0))
-            hit = values[at] == raw[:, j] if len(values) else np.zeros(len(raw), dtype=bool)
-            cells[:, j] = np.where(np.isnan(raw[:, j]), np.nan, np.where(hit, at, -1))
+            cells[:, j] = level_numbers(raw[:, j], np.asarray(known, dtype=np.float64))
         return cells
 
     def _read_for_prediction(self, X: Any) -> Any:
@@ -311,10 +308,26 @@ class DecisionStump(Classifier):
             findings.append("no column has two values: the majority class is all there is to say")
         elif stump.left == stump.right:
             findings.append("both sides say the same class: no test of one column beats the majority")
-        return Verdict(
-            type(self).__name__, "optimal", self._objective(stump), 0.0, 0.0, None, 1,
-            time.perf_counter() - began, "every test was tried", tuple(findings),
-        )  # fmt: skip
+        return self._proven(
+            self._objective(stump), 0.0, began, stopped_by="every test was tried", findings=findings
+        )
+
+    def _proven(
+        self, value: float, gap: float, began: float, *, stopped_by: str, findings: Iterable[str]
+    ) -> Verdict:
+        return proven(
+            self,
+            scale="mean loss",
+            objective=value,
+            gap=gap,
+            tol=0.0,
+            unique=None,
+            sweeps=1,
+            seconds=time.perf_counter() - began,
+            stopped_by=stopped_by,
+            findings=findings,
+            status="optimal" if gap <= ROUNDING else "not converged",
+        )
 
     def _objective(self, stump: Stump) -> float:
         if self.criterion == "error":
@@ -326,8 +339,9 @@ class DecisionStump(Classifier):
             impurity += float(side[side > 0] @ loss)
         return impurity
 
-    def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any = None) -> Verdict:
+    def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any = None, **given: Any) -> Verdict:
         """For :func:`separatrix.verify`: the stump's error on these data against the least there is."""
+        refuse_given(self, given)
         began = time.perf_counter()
         cells = self._read_for_prediction(X)
         weight = read_weights(sample_weight, cells.shape[0])
@@ -344,11 +358,8 @@ class DecisionStump(Classifier):
             in_units(*whole_weights(None if weight is None else weight[table.rows], len(rows)))
         )
         value, bound = self._objective(sides), self._objective(least)
-        status: Any = "optimal" if value <= bound + 1e-12 else "not converged"
-        return Verdict(
-            type(self).__name__, status, value, max(value - bound, 0.0), 0.0, None, 1,
-            time.perf_counter() - began, "verified from data", (f"the least there is: {bound:.6g}",),
-        )  # fmt: skip
+        words = (f"the least there is: {bound:.6g}",)
+        return self._proven(value, max(value - bound, 0.0), began, stopped_by=VERIFIED, findings=words)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""What trees and forests share: reading tables with missing and nominal cells, limits, predictions, the verdict.
+"""What trees and forests share: the fit, predictions, importances, the verdict.
 
     f(x) = (1/M) Σ_m value of the leaf of tree m that x falls into          (notes [6321]; rows E3, E4)
 
@@ -10,8 +10,7 @@ Shapes: X (n, p), y (n,). Cost: see :mod:`separatrix.growth.trees`.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,247 +18,61 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.columns import Encoding
-from separatrix.data.door import (
-    column_name,
-    is_count,
-    is_dask,
-    read_table,
-    read_weights,
-    refuse_infinite,
-)
-from separatrix.data.estimator import Estimator
-from separatrix.growth.trees import LEVELS, Binned, Columns, Forest, Options, sealed
+from separatrix.data.door import column_name, read_weights
+from separatrix.growth.trees import Binned, Columns, Forest, sealed
 from separatrix.models.base import Classifier
 from separatrix.models.ensemble.members import derived_from
+from separatrix.models.ensemble.tree_cells import TreeCells
+from separatrix.models.ensemble.tree_limits import TreeLimits, is_word
 from separatrix.models.parameters import check_class_weight, class_factors, read_any_classes
+from separatrix.verdict.build import no_claim
 from separatrix.verdict.verdict import Verdict
 
-DENSE_CELLS = 1 << 28  # cells of a sparse table up to which it is made dense
-CLASS_CRITERIA = ("gini", "entropy", "log_loss", "normalized_gain")
 
+class TreeModel(TreeLimits, TreeCells):
+    """A fit, and the parts of the verdict, that trees and forests have in common."""
 
-@dataclass(frozen=True, eq=False)
-class Nominal:
-    """How nominal columns are read: the key of a mixed table, and the levels of columns that hold numbers."""
-
-    key: Encoding
-    which: np.ndarray
-    levels: dict[int, FloatArray]
-
-    def encode(self, model: Any, X: Any) -> np.ndarray:
-        """Cells (n, p) with levels as 0 …, −1 where a level was not seen in training."""
-        cells = self.key.encode(model, X)
-        if self.levels:
-            cells = np.array(cells, dtype=np.float64)
-        for j, known in self.levels.items():
-            column = cells[:, j]
-            place = np.searchsorted(known, column).clip(0, len(known) - 1)
-            found = np.where(known[place] == column, place.astype(float), -1.0)
-            cells[:, j] = np.where(np.isnan(column), np.nan, found)
-        return cells
-
-
-class TreeModel(Estimator):
-    """Reading, limits and the parts of the verdict that trees and forests have in common."""
-
-    criterion: str
-    max_depth: Any
-    min_samples_split: Any
-    min_samples_leaf: Any
-    min_weight_fraction_leaf: float
-    max_features: Any
-    max_leaf_nodes: Any
-    min_impurity_decrease: float
-    ccp_alpha: float
-    monotonic_cst: Any
-    categorical_features: Any
-
-    n_features_in_: int
     verdict_: Verdict
     _forest: Forest
-    _nominal: Nominal | None
-    _criteria: tuple[str, ...] = CLASS_CRITERIA
 
-    # ------------------------------------------------------------------------------------------ parameters
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow on rows X (n, p) with labels or numbers y (n,); a weight counts as repetition, zero as absence."""
+        began = time.perf_counter()
+        self._check()
+        cells, target, weight = self._read_fit(X, y, sample_weight)
+        findings = self._rare(target, self._options(len(cells)).min_leaf)
+        columns, missing, heard = self._grow(cells, target, weight)
+        self.verdict_ = self._verdict(began, columns, findings + heard, len(cells), missing)
+        return self
 
-    def _check_growth(self) -> None:
-        """Refuse, before data is read, limits that cannot be meant."""
-        if self.criterion not in self._criteria:
-            offered = ", ".join(f'"{c}"' for c in self._criteria)
-            why = (
-                ', which makes the same splits as "squared_error"' if self.criterion == "friedman_mse" else ""
-            )
-            raise ValueError(f"criterion {self.criterion!r}{why} is not grown by: use one of {offered}")
-        if self.max_depth is not None and not (is_count(self.max_depth) and self.max_depth >= 1):
-            raise ValueError(
-                f"max_depth must be None or a whole number of at least 1, got {self.max_depth!r}"
-            )
-        for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1)):
-            value = getattr(self, name)
-            if not (is_count(value) and value >= least) and not _is_share(value):
-                raise ValueError(
-                    f"{name} must be a whole number of at least {least} or a share of the rows in (0, 1], got "
-                    f"{value!r}"
-                )
-        fraction = self.min_weight_fraction_leaf
-        if not (_is_number(fraction) and 0 <= fraction <= 0.5):
-            raise ValueError(f"min_weight_fraction_leaf must be a number in [0, 0.5], got {fraction!r}")
-        if not (_is_number(self.min_impurity_decrease) and self.min_impurity_decrease >= 0):
-            raise ValueError(
-                f"min_impurity_decrease must be a number of at least 0, got {self.min_impurity_decrease!r}"
-            )
-        if self.max_leaf_nodes is not None and not (
-            is_count(self.max_leaf_nodes) and self.max_leaf_nodes >= 2
-        ):
-            raise ValueError(
-                f"max_leaf_nodes must be None or a whole number of at least 2, got {self.max_leaf_nodes!r}"
-            )
-        if not (_is_number(self.ccp_alpha) and self.ccp_alpha == 0):
-            raise ValueError(
-                f"ccp_alpha={self.ccp_alpha!r} asks for pruning, and trees are not pruned here: leave it 0.0 and "
-                "limit max_depth, min_samples_leaf or min_impurity_decrease"
-            )
-        if self.monotonic_cst is not None:
-            raise ValueError(
-                "monotonic_cst is not served: leave it None (a generalised linear model is monotone in its columns)"
-            )
+    def _check(self) -> None:
+        """Refuse parameters before data is read."""
+        self._check_growth()
 
-    def _options(self, n: int) -> Options:
-        """The limits for a table of n rows."""
-        split, leaf = self.min_samples_split, self.min_samples_leaf
-        leaf = int(leaf) if is_count(leaf) else int(np.ceil(leaf * n))
-        split = int(split) if is_count(split) else max(2, int(np.ceil(split * n)))
-        return Options(
-            self.criterion,
-            self._tests(),
-            1 << 30 if self.max_depth is None else int(self.max_depth),
-            max(split, 2 * leaf),
-            leaf,
-            float(self.min_weight_fraction_leaf),
-            float(self.min_impurity_decrease),
-            None if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
-        )
+    def _read_fit(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray, FloatArray | None]:
+        """Cells, targets as growth reads them, and weights, of the rows that weigh something."""
+        raise NotImplementedError
 
-    def _tests(self) -> int:
-        """K, the number of columns a node looks at."""
-        p, given = self.n_features_in_, self.max_features
-        if given is None:
-            return p
-        if isinstance(given, str) and given in ("sqrt", "log2"):
-            return max(1, int(np.sqrt(p) if given == "sqrt" else np.log2(p)))
-        if is_count(given) and given >= 1:
-            if given > p:
-                raise ValueError(f"max_features={given} is more than the {p} columns of X: give at most {p}")
-            return int(given)
-        if _is_share(given):
-            return max(1, int(given * p))
-        raise ValueError(
-            'max_features must be "sqrt", "log2", None, a whole number of at least 1 or a share of the columns in '
-            f"(0, 1], got {given!r}"
-        )
+    def _grow(
+        self, cells: np.ndarray, target: np.ndarray, weight: FloatArray | None
+    ) -> tuple[Binned | Columns, int, list[str]]:
+        """Grow; the columns it was done on, how many trees are missing, and what else the verdict should say."""
+        raise NotImplementedError
 
-    # ------------------------------------------------------------------------------------------ reading
+    @property
+    def _k(self) -> int:
+        """The number of classes; 0 of a regression."""
+        return 0
 
-    def _read_cells(self, X: Any, *, reset: bool) -> np.ndarray:
-        """X as a dense array with NaN for missing cells and codes for levels; columns learned or compared."""
-        if is_dask(X):
-            raise TypeError(f"{type(self).__name__} reads rows in memory: call .compute() on X")
-        if reset:
-            self._nominal = None
-            if self.categorical_features is not None:
-                return self._learn_nominal(X)
-        if self._nominal is not None:
-            cells = self._nominal.encode(self, X)
-            refuse_infinite(self, cells)
-            return cells
-        try:
-            cells = read_table(self, X, reset=reset, missing=True)
-        except ValueError as error:
-            text = str(error)
-            if "Linear models read numbers" not in text:
-                raise
-            raise ValueError(
-                text.split(" Linear models")[0]
-                + ' Say categorical_features="from_dtype" to read them as levels'
-            ) from None
-        refuse_infinite(self, cells)
-        if not isinstance(cells, np.ndarray):
-            if cells.shape[0] * cells.shape[1] > DENSE_CELLS:
-                raise ValueError(
-                    f"the sparse table has {cells.shape[0]}×{cells.shape[1]} cells, and trees need them all in "
-                    "memory: keep fewer columns (SelectKBest), or use a linear model"
-                )
-            cells = cells.toarray()
-        return cells
+    def _rare(self, target: np.ndarray, leaf: int) -> list[str]:
+        """What there is to say of targets that are few."""
+        return []
 
-    def _learn_nominal(self, X: Any) -> np.ndarray:
-        if sp.issparse(X):
-            raise ValueError("categorical_features needs a dense table: call .toarray() on X")
-        key = Encoding.learn(self, X)
-        kinds = np.array([c.kind == "category" for c in key.columns])
-        which = kinds if _is_word(self.categorical_features, "from_dtype") else self._listed(key)
-        if (kinds & ~which).any():
-            j = int(np.flatnonzero(kinds & ~which)[0])
-            raise ValueError(
-                f"column {column_name(self, j)} holds words, which have no order: add it to categorical_features"
-            )
-        cells = key.encode(self, X)
-        levels: dict[int, FloatArray] = {}
-        for j in np.flatnonzero(which).tolist():
-            known = key.columns[j].levels
-            size = len(known)
-            if not kinds[j]:
-                column = cells[:, j]
-                levels[j] = np.unique(column[~np.isnan(column)]).astype(np.float64)
-                size = len(levels[j])
-            if size > LEVELS:
-                raise ValueError(
-                    f"column {column_name(self, j)} has {size} levels, and a split holds at most {LEVELS}: "
-                    "merge rare levels, or give their code as a number by leaving it out of categorical_features"
-                )
-        self._nominal = Nominal(key, which, levels)
-        cells = self._nominal.encode(self, X)
-        refuse_infinite(self, cells)
-        return cells
-
-    def _listed(self, key: Encoding) -> np.ndarray:
-        """categorical_features as a mask, given as one, as indices, or as names."""
-        p = len(key.columns)
-        given = self.categorical_features
-        if isinstance(given, str) or not hasattr(given, "__len__"):
-            raise ValueError(
-                f'categorical_features must be None, "from_dtype", a mask or a list of columns, got {given!r}'
-            )
-        items = list(given)
-        out = np.zeros(p, dtype=bool)
-        if len(items) == p and all(isinstance(v, (bool, np.bool_)) for v in items):
-            return np.array(items, dtype=bool)
-        names = [c.name for c in key.columns]
-        for item in items:
-            if isinstance(item, str) and item in names:
-                out[names.index(item)] = True
-            elif is_count(item) and -p <= item < p:
-                out[item] = True
-            else:
-                raise ValueError(f"categorical_features names {item!r}, which is not a column of X")
-        return out
-
-    def _columns(self, cells: np.ndarray, weight: FloatArray | None, exact: bool) -> Any:
-        """The columns as growth reads them: bins for best splits, float32 for random ones."""
-        flags = np.zeros(cells.shape[1], bool) if self._nominal is None else self._nominal.which
-        if exact:
-            return Binned.of(cells, weight, flags)
-        if cells.dtype.itemsize > 4 and cells.size and np.nanmax(np.abs(cells), initial=0.0) > 3.4e38:
-            j = int(np.flatnonzero(np.nanmax(np.abs(cells), axis=0, initial=0.0) > 3.4e38)[0])
-            raise ValueError(
-                f"column {column_name(self, j)} holds values too large for float32: divide it by a power of ten"
-            )
-        return Columns.of(cells, flags)
-
-    def _read_for_prediction(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return self._read_cells(X, reset=False)
+    def _forest_mean(self, X: Any) -> FloatArray:
+        """The mean over trees of the leaves' values (n, V)."""
+        return self._forest.mean(self._read_for_prediction(X))
 
     # ------------------------------------------------------------------------------------------ what was learned
 
@@ -295,7 +108,7 @@ class TreeModel(Estimator):
         return found, begins
 
     def _verdict(
-        self, began: float, columns: Any, findings: list[str], rows: int, missing: int = 0
+        self, began: float, columns: Binned | Columns | None, findings: list[str], rows: int, missing: int = 0
     ) -> Verdict:
         """``missing``: how many trees were not grown, for Ctrl-C; without columns nothing is said of them."""
         trees = self._forest.trees
@@ -325,31 +138,18 @@ class TreeModel(Estimator):
                 f"{int(columns.coarse.sum())} of {len(columns.coarse)} columns have more than 255 distinct values: "
                 "splits were looked for between quantile bins"
             )
-        interrupted = missing > 0
-        if interrupted:
+        if missing:
             said.append("Ctrl-C: the trees finished by then are kept; warm_start=True grows the others")
-        stopped = "Ctrl-C" if interrupted else self._limits()
-        return Verdict(
-            type(self).__name__, "interrupted" if interrupted else "no claim", float(np.mean(left)), np.inf, 0.0,
-            None, float(np.mean(depth)) + 1, time.perf_counter() - began, stopped, (*said, *findings),
-        )  # fmt: skip
-
-    def _limits(self) -> str:
-        """What ended growth, in words."""
-        set_ = [
-            f"{name}={value}"
-            for name, value, default in (
-                ("max_depth", self.max_depth, None),
-                ("min_samples_split", self.min_samples_split, 2),
-                ("min_samples_leaf", self.min_samples_leaf, 1),
-                ("min_weight_fraction_leaf", self.min_weight_fraction_leaf, 0.0),
-                ("min_impurity_decrease", self.min_impurity_decrease, 0.0),
-                ("max_leaf_nodes", self.max_leaf_nodes, None),
-            )
-            if value != default
-        ]
-        pure = "leaves pure or not to be split"
-        return f"{pure}, or {', '.join(set_)}" if set_ else pure
+        return no_claim(
+            self,
+            scale="mean loss",
+            objective=float(np.mean(left)),
+            sweeps=float(np.mean(depth)) + 1,
+            seconds=time.perf_counter() - began,
+            stopped_by="Ctrl-C" if missing else self._limits(),
+            findings=(*said, *findings),
+            interrupted=missing > 0,
+        )
 
     def _named(self, which: np.ndarray) -> str:
         found = [column_name(self, int(j)) for j in np.flatnonzero(which)]
@@ -389,34 +189,31 @@ class TreeClassifier(TreeModel, Classifier):
     def _tiled(self, function: Any) -> Any:
         return function  # the forest goes by blocks of rows itself
 
-    def _forest_mean(self, X: Any) -> FloatArray:
-        raise NotImplementedError
+    def _check_growth(self) -> None:
+        super()._check_growth()
+        if not is_word(self.class_weight, "balanced_subsample"):
+            check_class_weight(self.class_weight)
 
-    def _check_weights(self) -> None:
-        if _is_word(self.class_weight, "balanced_subsample"):
-            return
-        check_class_weight(self.class_weight)
+    @property
+    def _k(self) -> int:
+        return len(self.classes_)
 
     def _read_fit(
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[np.ndarray, np.ndarray, FloatArray | None]:
-        """Cells, class codes and weights of the rows that weigh something; classes_ is set."""
         cells = self._read_cells(X, reset=True)
         n = cells.shape[0]
         weight = read_weights(sample_weight, n)
         self.classes_, codes, totals = read_any_classes(y, weight, n)
         self.n_classes_ = len(self.classes_)
-        if self.class_weight is not None and not _is_word(self.class_weight, "balanced_subsample"):
+        if self.class_weight is not None and not is_word(self.class_weight, "balanced_subsample"):
             factor = class_factors(self.class_weight, self.classes_, totals)[codes]
             weight = factor if weight is None else weight * factor
-        if weight is not None and not (weight > 0).all():
-            keep = weight > 0
-            return cells[keep], codes[keep], weight[keep]
-        return cells, codes, weight
+        return _present(cells, codes, weight)
 
-    def _rare(self, codes: np.ndarray, leaf: int) -> list[str]:
+    def _rare(self, target: np.ndarray, leaf: int) -> list[str]:
         """A sentence for classes of fewer rows than a leaf must have."""
-        counts = np.bincount(codes, minlength=len(self.classes_))
+        counts = np.bincount(target, minlength=len(self.classes_))
         rare = [repr(c) for c, m in zip(self.classes_.tolist(), counts) if m < leaf]
         if not rare:
             return []
@@ -434,21 +231,22 @@ class TreeRegressor(RegressorMixin, TreeModel):
         """The mean (or median) of the leaf a row falls into, and the mean over trees (n,)."""
         return self._forest_mean(X)[:, 0]
 
-    def _forest_mean(self, X: Any) -> FloatArray:
-        raise NotImplementedError
-
     def _read_fit(
         self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[np.ndarray, FloatArray, FloatArray | None]:
-        """Cells, targets and weights of the rows that weigh something."""
+    ) -> tuple[np.ndarray, np.ndarray, FloatArray | None]:
         cells = self._read_cells(X, reset=True)
-        n = cells.shape[0]
-        z = read_numbers(y, n)
-        weight = read_weights(sample_weight, n)
-        if weight is not None and not (weight > 0).all():
-            keep = weight > 0
-            return cells[keep], z[keep], weight[keep]
-        return cells, z, weight
+        z = read_numbers(y, len(cells))
+        return _present(cells, z, read_weights(sample_weight, len(cells)))
+
+
+def _present(
+    cells: np.ndarray, target: np.ndarray, weight: FloatArray | None
+) -> tuple[np.ndarray, np.ndarray, FloatArray | None]:
+    """The rows that weigh something."""
+    if weight is None or (weight > 0).all():
+        return cells, target, weight
+    keep = weight > 0
+    return cells[keep], target[keep], weight[keep]
 
 
 def read_numbers(y: Any, n: int) -> FloatArray:
@@ -475,19 +273,6 @@ def read_numbers(y: Any, n: int) -> FloatArray:
             f"Input y contains {'NaN' if np.isnan(z[bad[0]]) else 'infinity'} in row {bad[0]}: drop such rows"
         )
     return z
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-
-
-def _is_share(value: Any) -> bool:
-    """Whether a parameter is a float in (0, 1]."""
-    return isinstance(value, (float, np.floating)) and bool(0.0 < value <= 1.0)
-
-
-def _is_word(value: Any, word: str) -> bool:
-    return isinstance(value, str) and value == word
 
 
 def _span(values: list[int]) -> str:

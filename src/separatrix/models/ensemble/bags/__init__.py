@@ -1,1 +1,1 @@
-"""What bagging is made of: the draws, and three ways to fit them (one by one, trees, one batch)."""
+"""What bagging is made of: draws, a plan, three ways to fit (single, shared trees, one batch), votes, a verdict."""

@@ -9,6 +9,7 @@ Notes [6321] "Bootstrap replicates". Row E3 of the specification. Cost: O(m) a b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,7 +22,6 @@ from separatrix.data.engine import each_in_threads
 from separatrix.problems.gram import Index
 
 ROWS, COLUMNS, LEARNER = 0, 1, 2  # what a generator is for
-Z95 = 1.959963984540054
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,12 @@ class Draws:
         """How often each row is in the bag (n,)."""
         return np.bincount(self.rows(bag), minlength=self.n)
 
-    def table(self, bags: range) -> np.ndarray:
+    def weights(self, counts: Index) -> FloatArray:
+        """What the rows weigh in a bag of these counts (n,)."""
+        weight = counts.astype(float)
+        return weight if self.kept_weight is None else weight * self.kept_weight
+
+    def table(self, bags: Sequence[int]) -> np.ndarray:
         """Counts of several bags (bags, n), in the smallest whole numbers that hold them."""
         out = np.empty((len(bags), self.n), dtype=np.uint8 if self.m < 256 * self.n else np.uint32)
         most = np.zeros(len(bags), dtype=np.intp)
@@ -79,9 +84,8 @@ class Draws:
         each_in_threads(work, range(len(bags)))
         if most.max(initial=0) <= np.iinfo(out.dtype).max:
             return out
-        return np.array(
-            [self.counts(bag) for bag in bags], dtype=np.uint32
-        )  # a heavy row in a bag hundreds of times
+        # a heavy row is in a bag hundreds of times
+        return np.array([self.counts(bag) for bag in bags], dtype=np.uint32)
 
     def columns(self, bag: int) -> Index:
         """The columns of a bag (width,); all of them in order where nothing is drawn."""
@@ -99,6 +103,11 @@ class Draws:
     @property
     def all_columns(self) -> bool:
         return self.width == self.p and not self.bootstrap_columns
+
+    @property
+    def kept_weight(self) -> FloatArray | None:
+        """The weight rows keep in a bag: drawn without replacement, theirs; else that of the draw is all."""
+        return None if self.bootstrap else self.weight
 
     @cached_property
     def present(self) -> Index:
@@ -152,15 +161,3 @@ def columns_a_bag(max_features: Any, p: int, bootstrap_columns: bool) -> int:
             "(0, 1]: 1.0 is all of them, 1 is one column"
         )
     return max(int(max_features * p), 1)
-
-
-def share_interval(share: float, n: float) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share seen in n rows.
-
-    >>> tuple(round(v, 3) for v in share_interval(0.1, 100))
-    (0.055, 0.174)
-    """
-    z2 = Z95**2 / n
-    centre = (share + z2 / 2) / (1 + z2)
-    half = Z95 * np.sqrt(share * (1 - share) / n + z2 / (4 * n)) / (1 + z2)
-    return max(float(centre - half), 0.0), min(float(centre + half), 1.0)
