@@ -3,7 +3,7 @@
     dual   max Σ α_i − ½ Σ_ij α_i α_j y_i y_j k(x_i, x_j),   0 ≤ α_i ≤ C_i,  Σ α_i y_i = 0
 
 Notes [6867] 5.2 (separable: C = ∞), 5.3 (slacks), [6321] "Support vector machines", [446]. Rows M4–M6, M8, M9 and
-M12 of the specification. What several classes add is in many_classes.py, what probabilities add in out_of_fold.py.
+M12 of the specification. What several classes add is in many_classes.py, what probabilities add in probabilities.py.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from separatrix.models.margin.many_classes import (
     unfold_pairs,
     votes,
 )
-from separatrix.models.margin.out_of_fold import Calibrated, FoldFits, feasible, folds_of
+from separatrix.models.margin.probabilities import Calibrated, FoldFits, feasible, folds_of
 from separatrix.models.parameters import check_class_weight, class_factors, seed_of, threads, warn_of
 from separatrix.problems.gram import Index, Points
 from separatrix.solve.smo import Dual, Solution, certify, minimise

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from separatrix.core.margins import TUBE, tube_sides
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_dask, is_positive, read_weights
 from separatrix.models.margin.kernel_machine import WHOLE, KernelMachine
@@ -27,18 +28,6 @@ from separatrix.solve.smo import Dual, Solution, certify, minimise
 from separatrix.verdict.verdict import Verdict
 
 MOST_ROWS = 4000  # whose kernel matrix is taken apart for a tube without slack
-TUBE = ("inside", "edge", "above", "below")
-
-
-def tube_sides(residual: FloatArray, epsilon: float, tol: float = 1e-3) -> np.ndarray:
-    """Codes into :data:`TUBE` from z − f(x) (n,); within ``tol`` of ±ε is on the edge.
-
-    >>> [TUBE[k] for k in tube_sides(np.array([0.0, 0.1, 0.5, -0.5]), 0.1)]
-    ['inside', 'edge', 'above', 'below']
-    """
-    size = np.abs(residual)
-    outside = np.where(residual > 0, 2, 3)
-    return np.where(size < epsilon - tol, 0, np.where(size <= epsilon + tol, 1, outside)).astype(np.int8)
 
 
 def refuse_equal_rows(cells: Any, z: FloatArray, keep: np.ndarray, epsilon: float, kernel: Any) -> None:

@@ -45,6 +45,7 @@ class Calibrated:
     calibrate: str | None
     calibration_: list[Calibration]
     classes_: np.ndarray
+    verdict_: Verdict
 
     @available_if(_calibrates)
     def predict_proba(self, X: Any) -> FloatArray:
