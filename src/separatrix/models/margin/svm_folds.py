@@ -24,7 +24,7 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.chains import Chains, hands
 from separatrix.data.door import is_count, read_weights
 from separatrix.data.interrupts import until_interrupted
-from separatrix.models.margin.kernel_machine import WHOLE
+from separatrix.models.margin.support_vector_machine import WHOLE
 from separatrix.models.margin.svc import SVC
 from separatrix.models.parameters import class_factors
 from separatrix.problems.gram import Index, Kernel, Points
@@ -258,7 +258,7 @@ class Search:
         whole = n <= WHOLE or n * n * 8e-6 <= self.model.cache_size
         points = self.model._points(self.data.cells, whole)
         self.kept.clear()
-        indefinite, _ = self.model._definiteness(points)
+        indefinite = self.model._definiteness(points).indefinite
         kernel = self.model._kernel()
         last: list[list[Solution]] = [[] for _ in self.folds]
 
