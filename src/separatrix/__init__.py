@@ -44,7 +44,7 @@ _HOME = {
     "NuSVR": "separatrix.models.margin.nu_svr",
     "OneClassSVM": "separatrix.models.margin.one_class",
     "LinearSVC": "separatrix.models.margin.linear_svc",
-    "LinearSVR": "separatrix.models.margin.linear_svc",
+    "LinearSVR": "separatrix.models.margin.linear_svr",
     "SubgradientSVC": "separatrix.models.margin.subgradient_svc",
     "DecisionTreeClassifier": "separatrix.models.ensemble.decision_tree",
     "DecisionTreeRegressor": "separatrix.models.ensemble.decision_tree",

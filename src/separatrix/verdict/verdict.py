@@ -15,6 +15,7 @@ Status is one of
 The objective's scale is one of
     mean loss      Σ sᵢ ℓᵢ / Σ sᵢ + penalty, of trees and stumps the mean impurity or error
     C-scaled sum   ½‖w‖² + C Σ sᵢ ℓᵢ, as support vector machines state it
+    summed loss    Σ sᵢ ℓᵢ + penalty
 Verdicts are made by verdict/build.py.
 """
 
@@ -38,7 +39,7 @@ Status = Literal[
     "no claim",
     "interrupted",
 ]
-Scale = Literal["mean loss", "C-scaled sum", ""]
+Scale = Literal["mean loss", "C-scaled sum", "summed loss", ""]
 Columns = tuple[str | int, ...]  # of a table, by name where it has names
 
 

@@ -18,7 +18,8 @@ from sklearn.svm import LinearSVR as SklearnLinearSVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from separatrix import ConvergenceWarning, keep_going, verify
-from separatrix.models.margin.linear_svc import LinearSVC, LinearSVR
+from separatrix.models.margin.linear_svc import LinearSVC
+from separatrix.models.margin.linear_svr import LinearSVR
 from separatrix.models.margin.subgradient_svc import SubgradientSVC
 
 few = settings(max_examples=12, deadline=None)

@@ -24,8 +24,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from separatrix import ConvergenceWarning, LinearSVC, keep_going, verify
 from separatrix.models.margin import svc as module
 from separatrix.models.margin.calibration import Isotonic, Sigmoid, calibrate, couple
-from separatrix.models.margin.out_of_fold import feasible, folds_of
-from separatrix.models.margin.svc import SVC
+from separatrix.models.margin.probabilities import folds_of
+from separatrix.models.margin.svc import SVC, feasible
 from separatrix.solve import smo
 
 few = settings(max_examples=12, deadline=None)

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC as Peer
 
 from separatrix import svm_path
-from separatrix.models.margin import svm_folds
+from separatrix.models.margin import svm_path_search
 
 
 def scaled(load):
@@ -79,7 +79,7 @@ def test_shared_matrix_and_rows_by_need_agree(monkeypatch):
     whole = svm_path(X, y, Cs=5, tol=1e-8, refit=False)
     tight = svm_path(X, y, Cs=5, tol=1e-8, refit=False, cache_size=1.0)  # the folds' parts are not kept
     assert np.array_equal(whole.scores, tight.scores)
-    monkeypatch.setattr(svm_folds, "WHOLE", 0)
+    monkeypatch.setattr(svm_path_search, "WHOLE", 0)
     asked = svm_path(X, y, Cs=5, tol=1e-8, refit=False, cache_size=1.0)  # no matrix at all
     assert np.array_equal(whole.scores, asked.scores)
     sparse = svm_path(sp.csr_array(X), y, Cs=5, tol=1e-8, refit=False)
@@ -98,7 +98,7 @@ def test_a_kernel_matrix_and_a_function_agree_with_the_name():
 
 def test_threads_do_not_change_the_bits(monkeypatch):
     X, y = overlapping()
-    monkeypatch.setattr(svm_folds, "ALONE", 0)
+    monkeypatch.setattr(svm_path_search, "ALONE", 0)
     one, two = (svm_path(X, y, Cs=6, gammas=3, n_jobs=k, refit=False) for k in (1, 2))
     assert np.array_equal(one.scores, two.scores) and np.array_equal(one.steps, two.steps)
     assert np.array_equal(one.gap, two.gap)
@@ -109,7 +109,7 @@ def test_threads_do_not_change_the_bits(monkeypatch):
 
 def cold(monkeypatch, *args, **given):
     with monkeypatch.context() as patch:
-        patch.setattr(svm_folds, "_grown", lambda fit, box, old, new: np.zeros(len(box)))
+        patch.setattr(svm_path_search, "_grown", lambda fit, box, old, new: np.zeros(len(box)))
         return svm_path(*args, **given)
 
 
@@ -141,10 +141,10 @@ def test_a_start_is_feasible(seed, ratio):
     n = int(rng.integers(4, 40))
     y, box = np.where(np.arange(n) % 2, 1.0, -1.0), rng.uniform(0.5, 2.0, n)
     X = rng.normal(size=(n, 2)) + 0.5 * y[:, None]
-    fit = svm_folds.minimise(
-        svm_folds.Kernel("rbf", 0.5), X, svm_folds.Dual.classifier(y, 0.7 * box), tol=1e-10
+    fit = svm_path_search.minimise(
+        svm_path_search.Kernel("rbf", 0.5), X, svm_path_search.Dual.classifier(y, 0.7 * box), tol=1e-10
     )
-    start = svm_folds._grown(fit, box, 0.7, 0.7 * ratio)
+    start = svm_path_search._grown(fit, box, 0.7, 0.7 * ratio)
     assert (start * y >= 0).all() and (np.abs(start) <= 0.7 * ratio * box).all()
     assert abs(start.sum()) <= 1e-12 * np.abs(start).sum()
     bound = np.abs(fit.beta) == 0.7 * box
@@ -335,7 +335,7 @@ def test_an_indefinite_kernel_claims_nothing():
 def test_ctrl_c_keeps_what_is_finished(monkeypatch, n_jobs):
     X, y = overlapping(200)
     full = svm_path(X, y, Cs=6, gammas=2, cv=3, refit=False)
-    calls, solve = [], svm_folds.minimise
+    calls, solve = [], svm_path_search.minimise
 
     def interrupted(*args, **given):
         calls.append(1)
@@ -348,8 +348,8 @@ def test_ctrl_c_keeps_what_is_finished(monkeypatch, n_jobs):
         return solve(*args, **given)
 
     search = threading.Event()
-    monkeypatch.setattr(svm_folds, "ALONE", 0)
-    monkeypatch.setattr(svm_folds, "minimise", interrupted)
+    monkeypatch.setattr(svm_path_search, "ALONE", 0)
+    monkeypatch.setattr(svm_path_search, "minimise", interrupted)
     path = svm_path(X, y, Cs=6, gammas=2, cv=3, n_jobs=n_jobs)
     search.set()
     assert path.interrupted and path.estimator is None

@@ -29,7 +29,7 @@ from separatrix.data.door import (
 )
 from separatrix.data.orders import Visits
 from separatrix.data.rows import over_rows
-from separatrix.models.margin.kernel_machine import gamma_of
+from separatrix.models.margin.kernels import gamma_of
 from separatrix.models.margin.mistakes import FromMistakes, online
 from separatrix.solve.perceptron import (
     EXACT_WORK,

@@ -17,17 +17,20 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import is_positive
-from separatrix.models.margin.many_classes import Sides
-from separatrix.models.margin.svc import SVC
+from separatrix.data.estimator import KW_ONLY, constructor
+from separatrix.models.margin.kernels import Definiteness
+from separatrix.models.margin.multiclass import Sides
+from separatrix.models.margin.support_vector_classifier import SupportVectorClassifier
+from separatrix.models.margin.support_vector_machine import check_nu
 from separatrix.problems.gram import Points
-from separatrix.solve.smo import Dual, Solution, certify, minimise
+from separatrix.solve.smo import Dual, Solution, certify
 
 MOST_STEPS = 1_000_000  # where no limit is given: a share near the smallest is a C without bounds
 NO_MARGIN = 1e-13  # squared distance of the two means, over the largest k(x, x), that rounding may explain
 
 
-class NuSVC(SVC):
+@constructor
+class NuSVC(SupportVectorClassifier):
     """min ½‖w‖² − νρ ΣC_i + Σ_i C_i ξ_i subject to y_i (w·φ(x_i) + b) ≥ ρ − ξ_i, ρ ≥ 0, with a verdict.
 
     ν stands in for C: at most this share of rows (by weight) is inside the margin, at least this share are support
@@ -67,48 +70,25 @@ class NuSVC(SVC):
     ValueError: nu=0.8 is infeasible: classes 0 and 1 weigh 212 and 357, and allow nu up to 0.745167. Use ...
     """
 
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: Any = "deprecated",
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: Mapping[Any, float] | str | None = None,
-        verbose: bool | int = False,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: Any = None,
-        calibrate: str | None = None,
-        multi_class: str = "ovo",
-        n_jobs: int | None = None,
-    ):
-        self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.calibrate = calibrate
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-
-    warm_start = False  # the dual of another fit is no feasible point here
+    _: KW_ONLY
+    nu: float = 0.5
+    kernel: Any = "rbf"
+    degree: int = 3
+    gamma: float | str = "scale"
+    coef0: float = 0.0
+    shrinking: bool = True
+    probability: Any = "deprecated"
+    tol: float = 1e-3
+    cache_size: float = 200
+    class_weight: Mapping[Any, float] | str | None = None
+    verbose: bool | int = False
+    max_iter: int = -1
+    decision_function_shape: str = "ovr"
+    break_ties: bool = False
+    random_state: Any = None
+    calibrate: str | None = None
+    multi_class: str = "ovo"
+    n_jobs: int | None = None
 
     def _check_price(self) -> None:
         check_nu(self.nu)
@@ -132,20 +112,9 @@ class NuSVC(SVC):
 
     def _solve(self, points: Points, machine: Sides, near: FloatArray) -> Solution:
         """One machine, scaled to a margin of 1; a fit nearby is no start, its sums are others."""
-        say = self._say()
-        if say is not None and len(self.classes_) > 2:
-            say(f"{machine.words(self.classes_)}: {len(machine.rows):,} rows")
+        self._announce(machine)
         dual = Dual.nu_classifier(machine.y, machine.C, float(self.nu))
-        fit = minimise(
-            self._kernel(),
-            points if len(machine.rows) == len(points) else points.take(machine.rows),
-            dual,
-            tol=float(self.tol),
-            max_steps=max(MOST_STEPS, 100 * len(machine.rows)) if self.max_iter == -1 else int(self.max_iter),
-            megabytes=float(self.cache_size),
-            shrinking=bool(self.shrinking),
-            report=say,
-        )
+        fit = self._minimise(points, machine.rows, dual, max(MOST_STEPS, 100 * len(machine.rows)))
         size = float(np.abs(self._kernel().diagonal(points)).max(initial=0.0))
         share = dual.totals[0]
         no_margin = fit.square <= NO_MARGIN * size * share**2 or _rho(fit) <= 0
@@ -165,7 +134,7 @@ class NuSVC(SVC):
         super()._keep(cells, codes, machines, fits)
         self.rho_ = np.array([_rho(fit) for fit in fits])
 
-    def _findings(self, indefinite: bool, looked_at: int, n: int) -> tuple[str, ...]:
+    def _findings(self, known: Definiteness, n: int) -> tuple[str, ...]:
         prices = 1.0 / np.maximum(self.rho_, 1e-300)
         words = f"the surface of SVC(C={prices.max():.4g})"
         if len(prices) > 1:
@@ -175,7 +144,7 @@ class NuSVC(SVC):
             if prices.max() > 1e4
             else ""
         )
-        return (words + more, *super()._findings(indefinite, looked_at, n))
+        return (words + more, *super()._findings(known, n))
 
     def _judged(self, points: Points, machine: Sides, start: FloatArray, b: float) -> Solution | None:
         """ρ is what brings Σ|β| back to ν ΣC; with it β is a feasible point, or none."""
@@ -190,17 +159,6 @@ class NuSVC(SVC):
             return None
         fit = certify(self._kernel(), points, dual, (rho * (b - 1.0), rho * (b + 1.0)), self.tol)
         return _scaled(fit, rho)
-
-
-def check_nu(nu: Any) -> None:
-    """Refuse a ν that is no share.
-
-    >>> check_nu(1.5)
-    Traceback (most recent call last):
-    ValueError: nu must be a number above 0 and at most 1, got 1.5
-    """
-    if not (is_positive(nu, finite=True) and nu <= 1):
-        raise ValueError(f"nu must be a number above 0 and at most 1, got {nu!r}")
 
 
 def _rho(fit: Solution) -> float:

@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
-from separatrix.models.margin.nu_svc import check_nu
-from separatrix.models.margin.svr import SVR
+from separatrix.data.estimator import KW_ONLY, constructor
+from separatrix.models.margin.support_vector_machine import check_nu
+from separatrix.models.margin.support_vector_regressor import SupportVectorRegressor
 from separatrix.solve.smo import Dual, Solution
 
 
-class NuSVR(SVR):
+@constructor
+class NuSVR(SupportVectorRegressor):
     """min ½‖w‖² + Σ_i C_i (νε + max(0, |z_i − f(x_i)| − ε)) over f and ε, with a verdict.
 
     ν takes the place of ε: at most this share of rows (by weight) is outside the tube. Parameters have scikit-learn's
@@ -55,36 +57,19 @@ class NuSVR(SVR):
     'optimal'
     """
 
-    epsilon_: float
-
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        verbose: bool | int = False,
-        max_iter: int = -1,
-        n_jobs: int | None = None,
-    ):
-        self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
+    _: KW_ONLY
+    nu: float = 0.5
+    C: float = 1.0
+    kernel: Any = "rbf"
+    degree: int = 3
+    gamma: float | str = "scale"
+    coef0: float = 0.0
+    shrinking: bool = True
+    tol: float = 1e-3
+    cache_size: float = 200
+    verbose: bool | int = False
+    max_iter: int = -1
+    n_jobs: int | None = None
 
     def _check_parameters(self) -> None:
         self._check_machine()

@@ -8,26 +8,26 @@ Platt, Shawe-Taylor, Smola and Williamson (2001); notes [6321] "Kernels", [6867]
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import OutlierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import is_dask, read_weights
-from separatrix.models.margin.kernel_machine import WHOLE, KernelMachine
-from separatrix.models.margin.nu_svc import check_nu
-from separatrix.models.parameters import threads, warn_of
-from separatrix.solve.smo import Dual, Solution, certify, minimise
+from separatrix.data.door import read_weights
+from separatrix.data.estimator import KW_ONLY, constructor
+from separatrix.models.margin.kernels import Definiteness
+from separatrix.models.margin.support_vector_machine import SingleMachine, check_nu
+from separatrix.problems.gram import Index
+from separatrix.solve.smo import Dual, Solution
 from separatrix.verdict.verdict import Verdict
 
 EDGE = 1e-10  # of the offset: by so much rows on the edge are inside
 
 
-class OneClassSVM(OutlierMixin, KernelMachine):
+@constructor
+class OneClassSVM(OutlierMixin, SingleMachine):
     """min ½‖w‖² + Σ_i C_i max(0, ρ − w·φ(x_i)) − νρ ΣC_i: the region that holds all but a share ν of the rows.
 
     Parameters have scikit-learn's names, meanings and defaults; ``n_jobs`` is new.
@@ -61,65 +61,23 @@ class OneClassSVM(OutlierMixin, KernelMachine):
     (True, 'optimal')
     """
 
-    dual_coef_: FloatArray
-    intercept_: FloatArray
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    degree: int = 3
+    gamma: float | str = "scale"
+    coef0: float = 0.0
+    tol: float = 1e-3
+    nu: float = 0.5
+    shrinking: bool = True
+    cache_size: float = 200
+    verbose: bool | int = False
+    max_iter: int = -1
+    n_jobs: int | None = None
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        nu: float = 0.5,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: bool | int = False,
-        max_iter: int = -1,
-        n_jobs: int | None = None,
-    ):
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.nu = nu
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to rows X (n, p), or a kernel matrix (n, n); y is not read. A weight of 2 means the row stands there
         twice."""
-        began = time.perf_counter()
-        self._check_machine()
-        with threads(self.n_jobs):
-            cells = self._read_rows(X, sample_weight, reset=True)
-            n = cells.shape[0]
-            weight = self._weights_of(sample_weight, n)
-            points = self._points(cells, n <= WHOLE)
-            indefinite, looked_at = self._definiteness(points)
-            self._forecast(points)
-            keep = np.flatnonzero(weight > 0)
-            fit = minimise(
-                self._kernel(),
-                points if len(keep) == n else points.take(keep),
-                Dual.one_class(weight[keep], float(self.nu)),
-                tol=float(self.tol),
-                max_steps=None if self.max_iter == -1 else int(self.max_iter),
-                megabytes=float(self.cache_size),
-                shrinking=bool(self.shrinking),
-                report=self._say(),
-            )
-        self._keep(cells, keep, fit)
-        outside = float(weight[keep][fit.score + fit.intercept < 0].sum()) / float(weight.sum())
-        verdict = self._verdict(fit, indefinite, looked_at, n, outside)
-        self.verdict_ = replace(verdict, seconds=time.perf_counter() - began)
-        warn_of(self.verdict_, "", "Increase max_iter, or scale the columns")
-        return self
+        return self._learn(X, y, sample_weight)
 
     def decision_function(self, X: Any) -> FloatArray:
         """w·φ(x) − ρ of each row (n,): positive inside."""
@@ -127,16 +85,10 @@ class OneClassSVM(OutlierMixin, KernelMachine):
 
     def score_samples(self, X: Any) -> FloatArray:
         """w·φ(x) of each row (n,), before ρ is taken off."""
-        check_is_fitted(self)
-        cells = self._read_for_prediction(X)
-        if is_dask(cells):
-            raise TypeError(
-                "OneClassSVM scores rows in memory: call .compute(), or use map_blocks(model.decision_function)"
-            )
-        with threads(self.n_jobs):
-            if self.kernel == "linear":
-                return np.asarray(cells @ self.coef_[0])
-            return self._scores(cells, self._read_back())[:, 0]
+        refusal = (
+            "OneClassSVM scores rows in memory: call .compute(), or use map_blocks(model.decision_function)"
+        )
+        return self._linear_part(X, refusal)
 
     def predict(self, X: Any) -> np.ndarray:
         """1 inside, −1 outside, of each row (n,); a row on the edge is inside."""
@@ -158,74 +110,40 @@ class OneClassSVM(OutlierMixin, KernelMachine):
     def _check_price(self) -> None:
         check_nu(self.nu)
 
-    def _weights_of(self, sample_weight: Any, n: int) -> FloatArray:
+    def _targets(self, y: Any, sample_weight: Any, n: int) -> tuple[FloatArray, FloatArray]:
         weight = read_weights(sample_weight, n)
-        return np.ones(n) if weight is None else weight
+        return np.zeros(n), np.ones(n) if weight is None else weight
 
-    def _keep(self, cells: Any, keep: np.ndarray, fit: Solution) -> None:
+    def _dual(self, z: FloatArray, C: FloatArray, start: FloatArray | None = None) -> Dual:
+        return Dual.one_class(C, float(self.nu), start)
+
+    def _feasible(self, beta: FloatArray, C: FloatArray) -> bool:
+        total = float(self.nu) * float(C.sum())
+        slack = 1e-9 * float(np.abs(beta).max(initial=0.0))
+        inside = bool(np.all((beta >= -slack) & (beta <= C + slack)))
+        return inside and not abs(float(beta.sum()) - total) > 1e-9 * total
+
+    def _keep(self, cells: Any, z: FloatArray, keep: Index, fit: Solution) -> None:
         own = np.flatnonzero(fit.beta)
-        self.support_ = keep[own].astype(np.int32)
-        self.n_support_ = np.array([len(own)], dtype=np.int32)
-        self.support_vectors_ = self._kept(cells, self.support_)
-        self.dual_coef_ = fit.beta[own][None, :]
+        self._keep_support(cells, keep[own], fit.beta[own], fit)
         # a support vector on the edge is inside, whatever rounding says: the offset is that much lower
         self.intercept_ = np.array([fit.intercept + EDGE * abs(fit.intercept)])
-        self.shape_fit_ = cells.shape
-        self.n_iter_ = fit.steps
-        self.fit_status_ = int(fit.stopped_by == "max_iter")
 
-    def _verdict(self, fit: Solution, indefinite: bool, looked_at: int, n: int, outside: float) -> Verdict:
-        goal = float(self.tol) * fit.scale
-        gap, indefinite = fit.gap, indefinite or fit.indefinite
-        status: Any = "optimal" if gap <= goal else "not converged"
-        stopped = fit.stopped_by if status == "optimal" or fit.stopped_by != "gap ≤ tol" else "no progress"
-        if fit.stopped_by == "interrupted":
-            status = "interrupted"
-        elif indefinite:
-            status, gap = "no claim", np.inf
-        findings = []
-        if indefinite:
-            findings.append("the kernel is not positive semidefinite: no optimum is claimed")
-        elif looked_at:
-            findings.append(f"that the kernel is positive semidefinite was looked at on {looked_at} rows")
-        findings.append(
-            f"{len(self.support_)} support vectors of {n} rows; {outside:.1%} of the weight is outside"
-        )
+    def _verdict(self, fit: Solution, known: Definiteness, n: int, C: FloatArray) -> Verdict:
+        known = Definiteness(known.indefinite or fit.indefinite, known.looked_at)
+        outside = float(C[fit.score + fit.intercept < 0].sum()) / float(C.sum())
+        findings = [
+            *known.sentences(),
+            f"{len(self.support_)} support vectors of {n} rows; {outside:.1%} of the weight is outside",
+        ]
         if fit.freedom > float(self.tol):
             findings.append(
                 f"every support vector is at its bound: the offset may be anything in an interval of length "
                 f"{fit.freedom:.3g}, and its middle is taken"
             )
-        findings.append(f"optimality conditions violated by at most {fit.violation:.1e}")
-        scaling = self._scaling()
-        if scaling:
-            findings.append(scaling)
-        return Verdict(
-            type(self).__name__, status, fit.primal, gap, goal, None, fit.values / n**2, 0.0, stopped, tuple(findings)
-        )  # fmt: skip
-
-    def _verdict_from_data(self, X: Any, y: Any = None, sample_weight: Any = None) -> Verdict:
-        """The verdict recomputed from rows, dual_coef_ and intercept_, for :func:`separatrix.verify`."""
-        cells = self._read_rows(X, reset=False)
-        n = cells.shape[0]
-        weight = self._weights_of(sample_weight, n)
-        claimed = self.verdict_
-        if not self._holds_support(cells):
-            return self._infeasible(claimed.tol)
-        beta = np.zeros(n)
-        beta[self.support_] = self.dual_coef_[0]
-        total = float(self.nu) * float(weight.sum())
-        slack = 1e-9 * float(np.abs(beta).max(initial=0.0))
-        inside = bool(np.all((beta >= -slack) & (beta <= weight + slack)))
-        if not inside or abs(float(beta.sum()) - total) > 1e-9 * total:
-            return self._infeasible(claimed.tol)
-        points = self._points(cells, n <= WHOLE)
-        dual = Dual.one_class(weight, float(self.nu), beta)
-        fit = certify(self._kernel(), points, dual, float(self.intercept_[0]), self.tol)
-        indefinite, looked_at = self._definiteness(points)
-        outside = float(weight[fit.score + fit.intercept < 0].sum()) / float(weight.sum())
-        verdict = self._verdict(fit, indefinite or claimed.status == "no claim", looked_at, n, outside)
-        return replace(verdict, tol=claimed.tol, stopped_by="verified from data")
+        findings += [f"optimality conditions violated by at most {fit.violation:.1e}", *self._scaling()]
+        goal = float(self.tol) * fit.scale
+        return self._verdict_of([fit], goal, known.indefinite, fit.values / n**2, findings)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

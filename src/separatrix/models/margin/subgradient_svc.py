@@ -11,34 +11,39 @@ the two sides would do; the notes take the hinge's own. It approaches the optimu
 from __future__ import annotations
 
 import time
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from separatrix.core.numerics import FloatArray
+from separatrix.core.statistic import Statistic
 from separatrix.data.door import (
     drop_absent_classes,
     is_positive,
     read_labels,
     read_table,
     read_weights,
-    refuse_nonfinite,
     refuse_one_class,
     rows_of,
 )
 from separatrix.data.engine import sweep
+from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.interrupts import until_interrupted
 from separatrix.data.rows import Block
 from separatrix.models.base import LinearClassifier
-from separatrix.models.margin.linear_svc import margin_report
+from separatrix.models.margin.linear_machine import finite_moments, margin_report
 from separatrix.models.parameters import check_limits, threads
-from separatrix.problems.margin import MarginMachine, Proof, blocked
+from separatrix.problems.margin import Machine, Proof, blocked
 from separatrix.solve.outcome import Path
+from separatrix.verdict.build import VERIFIED, proven
 from separatrix.verdict.verdict import Verdict
 
 SCHEDULES = ("constant", "sqrt", "inverse")
 
 
+@constructor
 class SubgradientSVC(LinearClassifier):
     """(1/c)‖w‖² + Σ_i s_i max(0, 1 − y_i(w·x_i + b)) by steps along a sub-gradient ([446]); two classes.
 
@@ -78,30 +83,18 @@ class SubgradientSVC(LinearClassifier):
     array([[0.3, 0.3]])
     """
 
-    def __init__(
-        self,
-        *,
-        c: float = 2.0,
-        eta: float | None = None,
-        schedule: str = "sqrt",
-        max_iter: int = 1000,
-        average: bool = True,
-        tol: float = 1e-4,
-        fit_intercept: bool = True,
-        record_path: bool = False,
-        n_jobs: int | None = None,
-    ):
-        self.c = c
-        self.eta = eta
-        self.schedule = schedule
-        self.max_iter = max_iter
-        self.average = average
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.record_path = record_path
-        self.n_jobs = n_jobs
+    _: KW_ONLY
+    c: float = 2.0
+    eta: float | None = None
+    schedule: str = "sqrt"
+    max_iter: int = 1000
+    average: bool = True
+    tol: float = 1e-4
+    fit_intercept: bool = True
+    record_path: bool = False
+    n_jobs: int | None = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SubgradientSVC:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to rows X (n, p) and labels y (n,) of two classes; a weight of 2 means the row stands there twice."""
         began = time.perf_counter()
         self._check_parameters()
@@ -114,17 +107,11 @@ class SubgradientSVC(LinearClassifier):
         self.n_iter_ = run.steps
         self.objective_path_ = np.array(run.values)
         self.reports_ = [margin_report(machine, proof, coef)]
-        scale = 2.0 / float(self.c)
-        goal = float(self.tol) * proof.primal * scale
-        gap = proof.gap * scale
-        status: Any = "optimal" if gap <= goal else "no claim"
-        if stopped == "interrupted":
-            status = "interrupted"
-        self.verdict_ = Verdict(
-            type(self).__name__, status, proof.primal * scale, gap, goal, None if self.fit_intercept else True,
-            float(run.sweeps), time.perf_counter() - began, stopped,
-            ("sub-gradient steps approach the minimum and do not reach it; LinearSVC(loss=\"hinge\", C=c/2) does",),
-        )  # fmt: skip
+        word = (
+            'sub-gradient steps approach the minimum and do not reach it; LinearSVC(loss="hinge", C=c/2) does'
+        )
+        verdict = self._judged(proof, stopped, float(run.sweeps), (word,))
+        self.verdict_ = replace(verdict, seconds=time.perf_counter() - began)
         self.__dict__.pop("path_", None)
         if self.record_path:
             self.path_ = run.path()
@@ -140,10 +127,11 @@ class SubgradientSVC(LinearClassifier):
             raise ValueError(f"schedule {self.schedule!r} is unknown: use one of {known}")
         check_limits(self.tol, self.max_iter, self.n_jobs)
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True) -> tuple[MarginMachine, float]:
+    def _read(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool = True
+    ) -> tuple[Machine, float]:
         """The machine at C = c/2, and Σ s_i(‖x_i‖ + 1)."""
-        X = read_table(self, X, reset=reset)
-        rows = rows_of(self, X)
+        rows = rows_of(self, read_table(self, X, reset=reset))
         classes, codes = read_labels(y, rows.n)
         weight = read_weights(sample_weight, rows.n)
         if reset:
@@ -157,31 +145,30 @@ class SubgradientSVC(LinearClassifier):
             self.classes_ = classes
         else:
             codes = self._codes_of(y, rows.n)
-        rows = rows.with_targets(None, weight)
-        moments = rows.moments()
-        refuse_nonfinite(self, rows, moments)
-        rows = rows.with_targets(None, None)
-        weight = np.where(codes >= 0, np.ones(rows.n) if weight is None else weight, 0.0)
-        total = float(weight.sum())
-        reach = total * (float(np.sqrt(np.sum(moments.variance + moments.mean**2))) + 1.0)
+        moments = finite_moments(self, rows, weight)
+        weight = np.where(codes >= 0, 1.0 if weight is None else weight, 0.0)
+        reach = float(weight.sum()) * (float(np.sqrt(np.sum(moments.variance + moments.mean**2))) + 1.0)
         cost = 0.5 * float(self.c) * weight
         sign = np.where(codes == 1, 1.0, -1.0)
-        return MarginMachine.hinge(rows, sign, cost, fit_intercept=bool(self.fit_intercept)), reach
+        return Machine.hinge(rows, sign, cost, fit_intercept=bool(self.fit_intercept)), reach
 
-    def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any = None) -> Verdict:
+    def _judged(self, proof: Proof, stopped: str, sweeps: float, findings: tuple[str, ...] = ()) -> Verdict:
+        """A proof in the scale ½‖w‖² + C Σ s_i ξ_i as the verdict in the notes' own."""
+        scale = 2.0 / float(self.c)
+        goal, gap = float(self.tol) * proof.primal * scale, proof.gap * scale
+        return proven(
+            self, scale="summed loss", objective=proof.primal * scale, gap=gap, tol=goal,
+            unique=None if self.fit_intercept else True, stopped_by=stopped, sweeps=sweeps, findings=findings,
+            status="optimal" if gap <= goal else "no claim", interrupted=stopped == "interrupted",
+        )  # fmt: skip
+
+    def _verdict_from_data(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Verdict:
         """For :func:`separatrix.verify`: objective and bound anew, at ``coef_`` and the dual variables kept."""
         machine, _ = self._read(X, y, sample_weight, reset=False)
         alpha = self.reports_[0].alpha
         alpha = alpha if len(alpha) == machine.rows.n else np.zeros(machine.rows.n)
         (w,), (b,) = self._shown()
-        proof = machine.prove(w, float(b), machine.target * alpha)
-        scale = 2.0 / float(self.c)
-        goal = float(self.tol) * proof.primal * scale
-        status: Any = "optimal" if proof.gap * scale <= goal else "no claim"
-        return Verdict(
-            type(self).__name__, status, proof.primal * scale, proof.gap * scale, goal, None, 1.0, 0.0,
-            "verified from data",
-        )  # fmt: skip
+        return self._judged(machine.prove(w, float(b), machine.target * alpha), VERIFIED, 1.0)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -192,7 +179,7 @@ class SubgradientSVC(LinearClassifier):
 class _Descent:
     """The moving state: the point, the best so far, means of points and of indicators over the second half."""
 
-    def __init__(self, model: SubgradientSVC, machine: MarginMachine, reach: float):
+    def __init__(self, model: SubgradientSVC, machine: Machine, reach: float):
         self.model, self.machine = model, machine
         self.c = float(model.c)
         default = 0.5 * self.c if model.schedule == "inverse" else 1.0 / reach
@@ -229,10 +216,10 @@ class _Descent:
         machine = self.machine
         cost = np.maximum(machine.up, machine.down)
         memo = blocked(machine.rows, machine.target, cost)
-        (gradient, lift, loss), shorts = sweep(_slopes, machine.rows, (self.w, self.b), memo)
+        at, shorts = sweep(_slopes, machine.rows, (self.w, self.b), memo)
         self.sweeps += 1
         scale = 2.0 / self.c  # costs are c/2 a unit of weight: the notes' sum has weight one
-        value = scale * (0.5 * float(self.w @ self.w) + loss)
+        value = scale * (0.5 * float(self.w @ self.w) + at.loss)
         self.values.append(value)
         self.points.append((self.w.copy(), self.b, value)) if self.model.record_path else None
         if value < self.kept[2]:
@@ -243,9 +230,9 @@ class _Descent:
         self.active += (np.concatenate(shorts) - self.active) / self.seen
         t = self.steps
         eta = self.first / {"constant": 1.0, "sqrt": np.sqrt(t), "inverse": float(t)}[self.model.schedule]
-        self.w = self.w - eta * scale * (gradient + self.w)
+        self.w = self.w - eta * scale * (at.gradient + self.w)
         if machine.fit_intercept:
-            self.b -= eta * scale * lift
+            self.b -= eta * scale * at.lift
 
     def best(self) -> tuple[FloatArray, float, Proof]:
         """The best point seen, or the mean of the later ones where better, with the gap the mean slopes prove."""
@@ -269,14 +256,19 @@ class _Descent:
         return Path(np.array(coef), np.array(b), np.array(value), norm)
 
 
-class _Slopes(tuple):
-    """(Σ −β x, Σ −β, Σ cost·ξ) of rows at or inside the margin; adds up."""
+@dataclass(frozen=True, eq=False)
+class Slopes(Statistic):
+    """Of rows at or inside the margin: Σ −β x (p,), Σ −β, and Σ cost·ξ."""
 
-    def __add__(self, other: Any) -> Any:
-        return _Slopes(a + b for a, b in zip(self, other, strict=True))
+    gradient: FloatArray
+    lift: float
+    loss: float
+
+    def __add__(self, other: Slopes) -> Slopes:
+        return Slopes(self.gradient + other.gradient, self.lift + other.lift, self.loss + other.loss)
 
 
-def _slopes(block: Block, task: Any, memo: Any) -> tuple[_Slopes, FloatArray]:
+def _slopes(block: Block, task: Any, memo: Any) -> tuple[Slopes, FloatArray]:
     w, b = task
     y, cost = memo
     margin = np.empty(block.n)
@@ -288,4 +280,4 @@ def _slopes(block: Block, task: Any, memo: Any) -> tuple[_Slopes, FloatArray]:
         gradient -= cells.T @ beta
     short = (margin <= 1.0).astype(float)
     lift = -float((y * cost) @ short)
-    return _Slopes((gradient, lift, float(cost @ np.maximum(1.0 - margin, 0.0)))), short
+    return Slopes(gradient, lift, float(cost @ np.maximum(1.0 - margin, 0.0))), short

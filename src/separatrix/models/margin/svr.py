@@ -9,59 +9,34 @@ lower one. Row M10 of the specification.
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from separatrix.core.margins import TUBE
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import is_dask, is_positive, read_weights
-from separatrix.models.margin.kernel_machine import WHOLE, KernelMachine
-from separatrix.models.parameters import threads, warn_of
-from separatrix.problems.gram import Points
-from separatrix.solve.hard_tube import NoTube, directions_of_cells, directions_of_kernel, hard_tube
-from separatrix.solve.smo import Dual, Solution, certify, minimise
-from separatrix.verdict.verdict import Verdict
+from separatrix.data.door import is_positive
+from separatrix.data.estimator import KW_ONLY, constructor
+from separatrix.models.margin.kernels import Definiteness, row_key
+from separatrix.models.margin.support_vector_regressor import SupportVectorRegressor
+from separatrix.problems.gram import Index, Points
+from separatrix.solve.hard_tube import (
+    Directions,
+    NoTube,
+    directions_of_cells,
+    directions_of_kernel,
+    hard_tube,
+)
+from separatrix.solve.smo import Dual, Solution, certify
+
+__all__ = ["SVR", "TUBE", "refuse_equal_rows"]
 
 MOST_ROWS = 4000  # whose kernel matrix is taken apart for a tube without slack
-TUBE = ("inside", "edge", "above", "below")
 
 
-def tube_sides(residual: FloatArray, epsilon: float, tol: float = 1e-3) -> np.ndarray:
-    """Codes into :data:`TUBE` from z − f(x) (n,); within ``tol`` of ±ε is on the edge.
-
-    >>> [TUBE[k] for k in tube_sides(np.array([0.0, 0.1, 0.5, -0.5]), 0.1)]
-    ['inside', 'edge', 'above', 'below']
-    """
-    size = np.abs(residual)
-    outside = np.where(residual > 0, 2, 3)
-    return np.where(size < epsilon - tol, 0, np.where(size <= epsilon + tol, 1, outside)).astype(np.int8)
-
-
-def refuse_equal_rows(cells: Any, z: FloatArray, keep: np.ndarray, epsilon: float, kernel: Any) -> None:
-    """Two equal rows whose targets are more than a tube apart leave no function a chance; name them."""
-    if kernel == "precomputed" or callable(kernel):
-        return
-    lowest: dict[bytes, int] = {}
-    highest: dict[bytes, int] = {}
-    for i in keep.tolist():
-        row = cells[i] if isinstance(cells, np.ndarray) else cells[[i]].toarray()[0]
-        key = (row + 0.0).tobytes()
-        low, high = lowest.setdefault(key, i), highest.setdefault(key, i)
-        lowest[key], highest[key] = (i if z[i] < z[low] else low), (i if z[i] > z[high] else high)
-        low, high = lowest[key], highest[key]
-        if z[high] - z[low] > 2.0 * epsilon * (1.0 + 1e-12):
-            raise ValueError(
-                f"C=np.inf asks for a tube that no row leaves, but rows {min(low, high)} and {max(low, high)} are "
-                f"equal and their targets are {z[high] - z[low]:.6g} apart, more than 2·epsilon = {2 * epsilon:g}. "
-                "Use a finite C, a larger epsilon, or drop one of them"
-            )
-
-
-class SVR(RegressorMixin, KernelMachine):
+@constructor
+class SVR(SupportVectorRegressor):
     """min ½‖w‖² + Σ_i C_i max(0, |z_i − f(x_i)| − ε), f(x) = Σ_i (a_i − â_i) k(x_i, x) + b, with a verdict.
 
     Notes [6321] "Support vector regression". Parameters have scikit-learn's names, meanings and defaults; ``n_jobs``
@@ -101,79 +76,40 @@ class SVR(RegressorMixin, KernelMachine):
     (True, 'optimal')
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: bool | int = False,
-        max_iter: int = -1,
-        n_jobs: int | None = None,
-    ):
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.C = C
-        self.epsilon = epsilon
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    degree: int = 3
+    gamma: float | str = "scale"
+    coef0: float = 0.0
+    tol: float = 1e-3
+    C: float = 1.0
+    epsilon: float = 0.1
+    shrinking: bool = True
+    cache_size: float = 200
+    verbose: bool | int = False
+    max_iter: int = -1
+    n_jobs: int | None = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
-        """Fit to rows X (n, p), or a kernel matrix (n, n), and targets y (n,); a weight multiplies the row's C."""
-        began = time.perf_counter()
-        self._check_parameters()
-        with threads(self.n_jobs):
-            cells = self._read_rows(X, sample_weight, reset=True)
-            n = cells.shape[0]
-            z, C = self._targets(y, sample_weight, n)
-            points = self._points(cells, n <= WHOLE)
-            indefinite, looked_at = self._definiteness(points)
-            self._forecast(points)
-            keep = np.flatnonzero(C > 0)
-            if np.isinf(self.C):
-                fit = self._without_slack(cells, points, z, keep, indefinite)
-            else:
-                fit = minimise(
-                    self._kernel(),
-                    points if len(keep) == n else points.take(keep),
-                    self._dual(z[keep], C[keep]),
-                    tol=float(self.tol),
-                    max_steps=None if self.max_iter == -1 else int(self.max_iter),
-                    megabytes=float(self.cache_size),
-                    shrinking=bool(self.shrinking),
-                    report=self._say(),
-                )
-        self._keep(cells, z, keep, fit)
-        verdict = self._verdict(fit, indefinite, looked_at, n)
-        self.verdict_ = replace(verdict, seconds=time.perf_counter() - began)
-        warn_of(self.verdict_, "", "Increase max_iter, or scale the columns")
-        return self
+    def _check_parameters(self) -> None:
+        self._check_machine()
+        if not (is_positive(self.epsilon, finite=True) or self.epsilon == 0) or self.epsilon is False:
+            raise ValueError(f"epsilon must be a number of at least 0, got {self.epsilon!r}")
 
-    def predict(self, X: Any) -> FloatArray:
-        """f(x) of each row."""
-        check_is_fitted(self)
-        cells = self._read_for_prediction(X)
-        if is_dask(cells):
-            raise TypeError("SVR predicts rows in memory: call .compute(), or use map_blocks(model.predict)")
-        with threads(self.n_jobs):
-            if self.kernel == "linear":
-                return np.asarray(cells @ self.coef_[0]) + self.intercept_[0]
-            return self._scores(cells, self.dual_coef_.T)[:, 0] + self.intercept_[0]
+    def _dual(self, z: FloatArray, C: FloatArray, start: FloatArray | None = None) -> Dual:
+        return Dual.regression(z, C, float(self.epsilon), start)
+
+    def _half_width(self, fit: Solution) -> float:
+        return float(self.epsilon)
+
+    def _solve(
+        self, cells: Any, points: Points, z: FloatArray, C: FloatArray, keep: Index, known: Definiteness
+    ) -> Solution:
+        if np.isinf(self.C):
+            return self._without_slack(cells, points, z, keep, known.indefinite)
+        return super()._solve(cells, points, z, C, keep, known)
 
     def _without_slack(
-        self, cells: Any, points: Points, z: FloatArray, keep: np.ndarray, indefinite: bool
+        self, cells: Any, points: Points, z: FloatArray, keep: Index, indefinite: bool
     ) -> Solution:
         """C = ∞: the flattest function with every row in its tube, or a refusal with the proof that there is none."""
         epsilon, n = float(self.epsilon), len(keep)
@@ -183,19 +119,7 @@ class SVR(RegressorMixin, KernelMachine):
                 "use a finite C, or another kernel"
             )
         refuse_equal_rows(cells, z, keep, epsilon, self.kernel)
-        if self.kernel == "linear" and cells.shape[1] < n:
-            rows = cells[keep]
-            phi, _ = directions_of_cells(rows if isinstance(rows, np.ndarray) else rows.toarray())
-        elif n > MOST_ROWS:
-            raise ValueError(
-                f"C=np.inf takes the kernel matrix of all {n:,} rows apart, which is done for at most {MOST_ROWS:,}: "
-                "use a large finite C"
-            )
-        else:
-            K = np.empty((n, n))
-            some = points.take(keep)
-            self._kernel().fill(some, some, K, np.arange(n))
-            phi = directions_of_kernel(K)
+        phi = self._directions(cells, points, keep)
         steps = 200 if self.max_iter == -1 else int(self.max_iter)
         found = hard_tube(phi, z[keep], epsilon, 1e-3 * float(self.tol), steps)
         if isinstance(found, NoTube):
@@ -223,126 +147,37 @@ class SVR(RegressorMixin, KernelMachine):
             )
         return replace(fit, steps=found.iterations, stopped_by=found.stopped_by)
 
-    def _check_parameters(self) -> None:
-        self._check_machine()
-        if not (is_positive(self.epsilon, finite=True) or self.epsilon == 0) or self.epsilon is False:
-            raise ValueError(f"epsilon must be a number of at least 0, got {self.epsilon!r}")
-
-    def _dual(self, z: FloatArray, C: FloatArray, start: FloatArray | None = None) -> Dual:
-        return Dual.regression(z, C, float(self.epsilon), start)
-
-    def _half_width(self, fit: Solution) -> float:
-        """ε, given or found."""
-        return float(self.epsilon)
-
-    def _levels(self) -> tuple[float, ...]:
-        """b of each group of dual variables."""
-        return (float(self.intercept_[0]),)
-
-    def _targets(self, y: Any, sample_weight: Any, n: int) -> tuple[FloatArray, FloatArray]:
-        """Finite numbers z and the box C_i."""
-        if y is None:
+    def _directions(self, cells: Any, points: Points, keep: Index) -> Directions:
+        """φ(x_i) of the rows kept, less their mean, along directions of the kernel's space."""
+        n = len(keep)
+        if self.kernel == "linear" and cells.shape[1] < n:
+            rows = cells[keep]
+            return directions_of_cells(rows if isinstance(rows, np.ndarray) else rows.toarray())[0]
+        if n > MOST_ROWS:
             raise ValueError(
-                "this estimator requires y to be passed, but the target y is None: one number a row"
+                f"C=np.inf takes the kernel matrix of all {n:,} rows apart, which is done for at most {MOST_ROWS:,}: "
+                "use a large finite C"
             )
-        z = column_or_1d(np.asarray(y), warn=True)
-        if z.dtype.kind == "O":
-            try:
-                z = z.astype(np.float64)
-            except (TypeError, ValueError):
-                raise ValueError("y must be numbers: SVR fits a real target") from None
-        if z.dtype.kind not in "fiub":
-            raise ValueError(f"y must be real numbers, got dtype {z.dtype}")
-        z = z.astype(np.float64)
-        if len(z) != n:
+        K = np.empty((n, n))
+        some = points.take(keep)
+        self._kernel().fill(some, some, K, np.arange(n))
+        return directions_of_kernel(K)
+
+
+def refuse_equal_rows(cells: Any, z: FloatArray, keep: np.ndarray, epsilon: float, kernel: Any) -> None:
+    """Two equal rows whose targets are more than a tube apart leave no function a chance; name them."""
+    if kernel == "precomputed" or callable(kernel):
+        return
+    lowest: dict[bytes, int] = {}
+    highest: dict[bytes, int] = {}
+    for i in keep.tolist():
+        key = row_key(cells, i)
+        low, high = lowest.setdefault(key, i), highest.setdefault(key, i)
+        lowest[key], highest[key] = (i if z[i] < z[low] else low), (i if z[i] > z[high] else high)
+        low, high = lowest[key], highest[key]
+        if z[high] - z[low] > 2.0 * epsilon * (1.0 + 1e-12):
             raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: X has {n} rows, y has {len(z)} targets"
+                f"C=np.inf asks for a tube that no row leaves, but rows {min(low, high)} and {max(low, high)} are "
+                f"equal and their targets are {z[high] - z[low]:.6g} apart, more than 2·epsilon = {2 * epsilon:g}. "
+                "Use a finite C, a larger epsilon, or drop one of them"
             )
-        bad = np.flatnonzero(~np.isfinite(z))
-        if len(bad):
-            raise ValueError(
-                f"y contains {'NaN' if np.isnan(z[bad[0]]) else 'infinity'} in row {bad[0]}: drop such rows"
-            )
-        weight = read_weights(sample_weight, n)
-        C = np.full(n, float(self.C))
-        return z, C if weight is None else np.multiply(C, weight, out=np.zeros(n), where=weight > 0)
-
-    def _keep(self, cells: Any, z: FloatArray, keep: np.ndarray, fit: Solution) -> None:
-        n, m = cells.shape[0], len(keep)
-        a, hat = fit.beta[:m], -fit.beta[m:]
-        both = np.minimum(a, hat)  # a row cannot be on both edges: what is common only costs
-        self.alpha_, self.alpha_hat_ = np.zeros(n), np.zeros(n)
-        self.alpha_[keep], self.alpha_hat_[keep] = a - both, hat - both
-        beta = self.alpha_ - self.alpha_hat_
-        self.support_ = np.flatnonzero(beta).astype(np.int32)
-        self.n_support_ = np.array([len(self.support_)], dtype=np.int32)
-        self.support_vectors_ = self._kept(cells, self.support_)
-        self.dual_coef_ = beta[self.support_][None, :]
-        self.intercept_ = np.array([fit.intercept])
-        self.shape_fit_ = cells.shape
-        self.n_iter_ = fit.steps
-        self.fit_status_ = int(fit.stopped_by == "max_iter")
-        residual = np.full(n, np.nan)
-        residual[keep] = z[keep] - fit.score - fit.intercept
-        if m < n:  # rows of weight zero were not in the fit, but they have a side
-            gone = np.setdiff1d(np.arange(n), keep)
-            residual[gone] = z[gone] - self._scores(cells[gone], self.dual_coef_.T)[:, 0] - fit.intercept
-        self.tube_ = tube_sides(residual, self._half_width(fit), max(float(self.tol), fit.violation))
-
-    def _verdict(self, fit: Solution, indefinite: bool, looked_at: int, n: int) -> Verdict:
-        floor = 1e-13 * float(np.abs(fit.beta).sum())
-        goal = max(float(self.tol) * fit.scale, floor)
-        settled = bool(np.isfinite(fit.primal) and fit.gap <= goal)
-        status: Any = "optimal" if settled else "not converged"
-        indefinite = indefinite or fit.indefinite
-        gap = fit.gap
-        stopped = fit.stopped_by if status == "optimal" or fit.stopped_by != "gap ≤ tol" else "no progress"
-        if fit.stopped_by == "interrupted":
-            status = "interrupted"
-        elif indefinite:
-            status, gap = "no claim", np.inf
-        findings = []
-        if indefinite:
-            findings.append("the kernel is not positive semidefinite: no optimum is claimed")
-        elif looked_at:
-            findings.append(f"that the kernel is positive semidefinite was looked at on {looked_at} rows")
-        findings.append(f"{len(self.support_)} support vectors of {n} rows")
-        counts = np.bincount(self.tube_, minlength=4).tolist()
-        findings.append("the tube: " + ", ".join(f"{c} {s}" for s, c in zip(TUBE, counts)))
-        findings.append(f"optimality conditions violated by at most {fit.violation:.1e}")
-        scaling = self._scaling()
-        if scaling:
-            findings.append(scaling)
-        return Verdict(
-            type(self).__name__,
-            status,
-            fit.primal,
-            gap,
-            goal,
-            None,
-            fit.values / n**2,
-            0.0,
-            stopped,
-            tuple(findings),
-        )
-
-    def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any = None) -> Verdict:
-        """The verdict recomputed from rows, targets, dual_coef_ and intercept_, for :func:`separatrix.verify`."""
-        cells = self._read_rows(X, reset=False)
-        n = cells.shape[0]
-        z, C = self._targets(y, sample_weight, n)
-        same = self._holds_support(cells)
-        beta = np.zeros(n)
-        if same:
-            beta[self.support_] = self.dual_coef_[0]
-            scale = np.abs(beta).max(initial=0.0)
-            inside = (np.abs(beta) <= C + 1e-9 * scale).all()
-            same = bool(inside and abs(beta.sum()) <= 1e-9 * np.abs(beta).sum())
-        claimed = self.verdict_
-        if not same:
-            return self._infeasible(claimed.tol)
-        points = self._points(cells, n <= WHOLE)
-        fit = certify(self._kernel(), points, self._dual(z, C, beta), self._levels(), self.tol)
-        indefinite, looked_at = self._definiteness(points)
-        verdict = self._verdict(fit, indefinite or claimed.status == "no claim", looked_at, n)
-        return replace(verdict, tol=claimed.tol, stopped_by="verified from data")

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
+from separatrix.models.margin.kernels import row_key
 from separatrix.problems.gram import Index
 from separatrix.verdict.separability import separability
 
@@ -144,12 +145,10 @@ def refuse_inseparable(
 
 
 def _equal_rows(cells: Any, y: FloatArray) -> tuple[int, int] | None:
-    """Two equal rows of opposite signs, by a hash of their bytes, or None."""
+    """Two equal rows of opposite signs, or None."""
     seen: dict[bytes, int] = {}
     for i in range(cells.shape[0]):
-        row = cells[i] if isinstance(cells, np.ndarray) else cells[[i]].toarray()[0]
-        key = (row + 0.0).tobytes()
-        first = seen.setdefault(key, i)
+        first = seen.setdefault(row_key(cells, i), i)
         if y[first] != y[i]:
             return first, i
     return None

@@ -1,9 +1,8 @@
 """Machines of every fold along a rising C, each from the one before, on one shared kernel matrix (row M11).
 
-    read → :class:`Data`     rows of some weight       cut → :class:`Fold`     rows, pairs of classes, boxes of C = 1
-    :class:`Search`          the points (γ, C, fold) in order, folds side by side on threads
+    β of the old C, made feasible for the new one → the solver → the score of the fold
 
-Notes [6321] "Support vector machines". What is chosen, and the cost: svm_path.py.
+Folds run side by side on threads; what is finished is kept. Notes [6321] "Support vector machines".
 """
 
 from __future__ import annotations
@@ -11,180 +10,28 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from dataclasses import dataclass
-from itertools import combinations
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.chains import Chains, hands
-from separatrix.data.door import is_count, read_weights
 from separatrix.data.interrupts import until_interrupted
-from separatrix.models.margin.kernel_machine import WHOLE
+from separatrix.models.margin.multiclass import votes
+from separatrix.models.margin.support_vector_machine import WHOLE
 from separatrix.models.margin.svc import SVC
-from separatrix.models.parameters import class_factors
+from separatrix.models.margin.svm_path_folds import Fold, PathRows
 from separatrix.problems.gram import Index, Kernel, Points
 from separatrix.solve.smo import Dual, Solution, minimise
 
 ALONE = (
-    1000  # rows of a machine from which folds side by side gain more than they lose by waiting for each other
+    1000  # rows of a machine from which folds gain more side by side than they lose by waiting for each other
 )
 
-
-@dataclass(frozen=True, eq=False)
-class Data:
-    """Rows of some weight: cells, codes of labels, weights (None: all one), their numbers among the given rows."""
-
-    cells: Any
-    codes: Index
-    weight: FloatArray | None
-    rows: Index
-    given: int
-    classes: np.ndarray
-
-
-def read(model: SVC, X: Any, y: Any, sample_weight: Any) -> Data:
-    cells = model._read_rows(X, sample_weight, reset=True)
-    n = cells.shape[0]
-    weight = read_weights(sample_weight, n)
-    try:
-        codes, _ = model._read_classes(y, weight, n)
-    except ValueError as refused:
-        if "continuous" not in str(refused):
-            raise
-        raise ValueError(
-            "y is continuous, and svm_path chooses among classifiers: give labels, or search over SVR with "
-            "GridSearchCV"
-        ) from None
-    rows = np.arange(n) if weight is None else np.flatnonzero(weight > 0)
-    if len(rows) < n:
-        assert weight is not None
-        cells = cells[np.ix_(rows, rows)] if model.kernel == "precomputed" else cells[rows]
-        codes, weight = codes[rows], weight[rows]
-    return Data(cells, codes.astype(np.intp), weight, rows, n, model.classes_)
-
-
-@dataclass(frozen=True, eq=False)
-class Machine:
-    """The rows of two classes of a fold (positions among its training rows), y = ±1, and the box of C = 1."""
-
-    rows: Index
-    y: FloatArray
-    box: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class Fold:
-    """Training and held-out rows, the classes met in training, and a machine for each pair of them."""
-
-    train: Index
-    test: Index
-    classes: Index
-    machines: tuple[Machine, ...]
-
-
-def cut(cv: Any, random_state: Any, data: Data, class_weight: Any) -> list[Fold]:
-    place = np.full(data.given, -1, dtype=np.intp)
-    place[data.rows] = np.arange(len(data.rows))
-    out = []
-    for number, (train, test) in enumerate(_splits(cv, random_state, data)):
-        parts = []
-        for word, rows in (("train on", train), ("hold out", test)):
-            rows = _row_numbers(rows, data.given, number)
-            rows = place[rows][place[rows] >= 0]
-            if not len(rows):
-                raise ValueError(
-                    f"fold {number} of cv has no row to {word}: leave it out, or cut fewer folds"
-                )
-            parts.append(rows)
-        out.append(_fold(number, parts[0], parts[1], data, class_weight))
-    if not out:
-        raise ValueError("cv holds no split: give at least one pair (train, test)")
-    return out
-
-
-def _splits(cv: Any, random_state: Any, data: Data) -> Any:
-    """Pairs of numbers of the given rows."""
-    if is_count(cv):
-        if cv < 2:
-            raise ValueError(f"cv must be at least 2 folds, a splitter, or pairs (train, test); got {cv}")
-        counts = np.bincount(data.codes)
-        if counts.min() < cv:
-            label = data.classes.tolist()[int(counts.argmin())]
-            raise ValueError(
-                f"class {label!r} has {counts.min()} rows, too few for {cv} folds: cut at most "
-                f"{max(counts.min(), 2)}, or give the splits"
-            )
-        seed = {} if random_state is None else {"shuffle": True, "random_state": random_state}
-        cut = StratifiedKFold(int(cv), **seed).split(np.zeros(len(data.codes)), data.codes)
-        return [(data.rows[train], data.rows[test]) for train, test in cut]
-    if random_state is not None:
-        raise ValueError(
-            "random_state shuffles a number of folds: give the splitter its own, and leave this out"
-        )
-    if hasattr(cv, "split") and not isinstance(cv, str):
-        codes = np.full(data.given, -1, dtype=np.intp)
-        codes[data.rows] = data.codes
-        return cv.split(np.zeros((data.given, 1)), codes)
-    try:
-        pairs = list(cv)
-        return [(train, test) for train, test in pairs]
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"cv must be a number of folds, a splitter, or pairs (train, test) of row numbers, got {cv!r}"
-        ) from None
-
-
-def _row_numbers(rows: Any, n: int, number: int) -> Index:
-    given = np.asarray(rows)
-    if given.dtype == bool and given.shape == (n,):
-        return np.flatnonzero(given)
-    if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
-        raise ValueError(f"fold {number} of cv must be a pair of arrays of row numbers, got {rows!r}")
-    given = given.astype(np.intp)
-    bad = given[(given < -n) | (given >= n)]
-    if len(bad):
-        raise ValueError(f"fold {number} of cv names row {bad[0]}, but there are {n} rows")
-    given = np.where(given < 0, given + n, given)
-    values, counts = np.unique(given, return_counts=True)
-    if (counts > 1).any():
-        raise ValueError(
-            f"fold {number} of cv names row {values[counts > 1][0]} twice: repeat rows by sample_weight"
-        )
-    return given
-
-
-def _fold(number: int, train: Index, test: Index, data: Data, class_weight: Any) -> Fold:
-    codes = data.codes[train]
-    box: FloatArray = np.ones(len(train)) if data.weight is None else data.weight[train]
-    totals = np.bincount(codes, box, minlength=len(data.classes)).astype(float)
-    present = np.flatnonzero(totals)
-    if len(present) < 2:
-        raise ValueError(
-            f"fold {number} of cv trains on class {data.classes.tolist()[present[0]]!r} alone: cut fewer folds, or "
-            "folds in which every class takes part"
-        )
-    factor: FloatArray = np.ones(len(totals))
-    if class_weight == "balanced":
-        factor[present] = class_factors(class_weight, data.classes[present], totals[present])
-    else:
-        factor = class_factors(class_weight, data.classes, totals)
-    box = box * factor[codes]
-    machines = []
-    for i, j in combinations(present.tolist(), 2):
-        rows = np.flatnonzero((codes == i) | (codes == j))
-        positive = (
-            j if len(present) == 2 else i
-        )  # as in SVC: two classes, the second; more, the first of a pair
-        machines.append(Machine(rows, np.where(codes[rows] == positive, 1.0, -1.0), box[rows]))
-    return Fold(train, test, present, tuple(machines))
-
-
-# ---- the search ----
+Scorer = Callable[..., float]
 
 
 def _laid_out(points: Points, rows: Index) -> Points:
@@ -194,7 +41,7 @@ def _laid_out(points: Points, rows: Index) -> Points:
     return Points(points.cells.take(at, axis=0).take(at, axis=1), points.half, np.arange(len(rows)))
 
 
-class _Held(ClassifierMixin, BaseEstimator):
+class HeldAnswers(ClassifierMixin, BaseEstimator):
     """Answers for the held-out rows, known already, as the model that a scorer asks."""
 
     def __init__(
@@ -210,18 +57,18 @@ class _Held(ClassifierMixin, BaseEstimator):
         return self.answers
 
 
-class Search:
+class PathSearch:
     """The points (γ, C, fold) in order, folds side by side; what is finished is kept."""
 
     def __init__(
         self,
         model: SVC,
-        data: Data,
+        data: PathRows,
         folds: list[Fold],
         prices: FloatArray,
         widths: FloatArray,
-        scorer: Any,
-        verbose: Any,
+        scorer: Scorer | None,
+        verbose: bool | int,
     ):
         self.model, self.data, self.folds = model, data, folds
         self.prices, self.widths, self.scorer, self.verbose = prices, widths, scorer, verbose
@@ -258,7 +105,7 @@ class Search:
         whole = n <= WHOLE or n * n * 8e-6 <= self.model.cache_size
         points = self.model._points(self.data.cells, whole)
         self.kept.clear()
-        indefinite, _ = self.model._definiteness(points)
+        indefinite = self.model._definiteness(points).indefinite
         kernel = self.model._kernel()
         last: list[list[Solution]] = [[] for _ in self.folds]
 
@@ -282,11 +129,11 @@ class Search:
         fold, C = self.folds[f], float(self.prices[m])
         fits: list[Solution] = []
         for k, machine in enumerate(fold.machines):
-            start = _grown(before[k], machine.box, float(self.prices[m - 1]), C) if before else None
+            start = _grown(before[k], machine.C, float(self.prices[m - 1]), C) if before else None
             fit = minimise(
                 kernel,
                 self._rows_of(points, f, k),
-                Dual.classifier(machine.y, C * machine.box, start),
+                Dual.classifier(machine.y, C * machine.C, start),
                 tol=float(self.model.tol),
                 megabytes=float(self.model.cache_size) / self.hands,
                 report=self._look_up,
@@ -328,11 +175,7 @@ class Search:
         if k == 2:
             winner = (values[:, 0] > 0).astype(np.intp)
         else:
-            votes = np.zeros((len(values), k), dtype=np.intp)
-            for m, (i, j) in enumerate(combinations(range(k), 2)):
-                votes[:, i] += values[:, m] > 0
-                votes[:, j] += values[:, m] <= 0
-            winner = votes.argmax(axis=1)
+            winner = votes(values, k).argmax(axis=1)
         codes = self.data.codes[fold.test]
         weight = None if self.data.weight is None else self.data.weight[fold.test]
         if self.scorer is None:
@@ -343,7 +186,10 @@ class Search:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = self.scorer(
-                _Held(each, labels[winner], labels), fold.test[:, None], self.data.classes[codes], **extra
+                HeldAnswers(each, labels[winner], labels),
+                fold.test[:, None],
+                self.data.classes[codes],
+                **extra,
             )
         if not np.isfinite(found):
             raise ValueError(

@@ -45,6 +45,7 @@ class Calibrated:
     calibrate: str | None
     calibration_: list[Calibration]
     classes_: np.ndarray
+    verdict_: Verdict
 
     @available_if(_calibrates)
     def predict_proba(self, X: Any) -> FloatArray:
@@ -125,24 +126,6 @@ def folds_of(codes: np.ndarray, classes: np.ndarray, seed: int) -> Index:
     for f, (_, held) in enumerate(split.split(present, codes[present])):
         out[present[held]] = f
     return out
-
-
-def feasible(beta: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """The point near β (n,) with l ≤ β ≤ h and Σβ = 0, where l ≤ 0 ≤ h: a start for another problem of its kind.
-
-    What the sum is off by is taken from the variables farthest from a bound: one at its bound mostly belongs there.
-
-    >>> feasible(np.array([1.0, 2.0, -1.0]), np.array([0.0, 0.0, -3.0]), np.array([3.0, 1.5, 0.0])).tolist()
-    [0.0, 1.5, -1.5]
-    """
-    beta = np.clip(beta, low, high)
-    off = float(beta.sum())
-    sign = 1.0 if off > 0 else -1.0
-    order = np.argsort(-np.minimum(beta - low, high - beta), kind="stable")
-    room = np.minimum(beta - low if off > 0 else high - beta, abs(off))[order]
-    before = np.cumsum(room) - room
-    beta[order] -= sign * np.minimum(room, np.maximum(abs(off) - before, 0.0))
-    return beta
 
 
 @dataclass
