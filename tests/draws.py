@@ -1,7 +1,7 @@
 """How many examples Hypothesis draws, and how: the one place, so that HYPOTHESIS_PROFILE means the same everywhere.
 
-    same       (the default) the same examples in every run, so that a red suite means changed code
-    explore    new examples in every run, MORE times as many
+same       (the default) the same examples in every run, so that a red suite means changed code
+explore    new examples in every run, MORE times as many
 """
 
 from __future__ import annotations

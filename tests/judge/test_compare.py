@@ -28,8 +28,10 @@ from sklearn.svm import LinearSVC as PeerSVC
 import separatrix.judge.compare as judge_compare
 from separatrix import BaggingClassifier, ExtraTreesClassifier, LogisticRegression, compare
 from separatrix.judge import budget, schedule, tuning
-from separatrix.judge.candidates import CANDIDATES, Facts, encoder_of, forecast, read_models
+from separatrix.judge.budget import forecast
+from separatrix.judge.candidates import CANDIDATES, read_models
 from separatrix.judge.compare import read_splits
+from separatrix.judge.facts import TableFacts, encoder_of
 from separatrix.judge.scores import corrected_t, log_loss
 from separatrix.judge.tuning import Tuned, Unwanted, fitted, inner_folds, sample, settled, while_wanted
 from separatrix.tables.read import read
@@ -230,7 +232,7 @@ def test_rows_as_a_list_are_read_as_the_frame_is():
 def test_encoders_learn_inside_the_fold():
     """The encoded training part of a fold does not depend on the judged rows."""
     frame, y = words()
-    facts = Facts.of(frame, y)
+    facts = TableFacts.of(frame, y)
     rows = np.arange(100)
     wild = frame.copy()
     wild.loc[100:, "wind"] = 1e6
@@ -282,7 +284,7 @@ def test_costs_rank_by_what_answers_cost():
 
 def test_the_same_for_any_number_of_threads():
     X, y = blobs(90)
-    names = [*QUICK, "logistic", "adaboost", "extra_trees", "rbf_svc"]
+    names = [*QUICK, "logistic", "adaboost", "extra_trees", "svc"]
     one, two = (compare(X, y, models=names, cv=3, budget=None, n_jobs=j) for j in (1, 2))
     assert one.ranking == two.ranking
     for name in names:
@@ -294,7 +296,7 @@ def test_the_same_for_any_number_of_threads():
 
 def test_a_budget_that_does_not_bind_changes_nothing():
     X, y = blobs(90)
-    names = ["logistic", "extra_trees", "bagged_trees", "rbf_svc"]
+    names = ["logistic", "extra_trees", "bagged_trees", "svc"]
     one, two = (compare(X, y, models=names, cv=(3, 1), budget=b, n_jobs=j) for b, j in ((None, 1), (1e6, 2)))
     assert one.ranking == two.ranking and one.used == two.used
     for name in names:
@@ -587,10 +589,10 @@ def test_one_pilot_is_taken_to_grow_by_a_quarter():
 
 def test_suitability_says_why():
     X, y = load_iris(return_X_y=True)
-    facts = Facts.of(X, y)
+    facts = TableFacts.of(X, y)
     chosen, aside = read_models(None, facts)
     assert "qda" in chosen and list(aside) == ["multinomial_nb"]
-    few = Facts.of(np.random.default_rng(0).normal(size=(12, 9)), [0, 1] * 6)
+    few = TableFacts.of(np.random.default_rng(0).normal(size=(12, 9)), [0, 1] * 6)
     assert "the smallest class has 6 rows for 9 columns" in read_models(None, few)[1]["qda"]
 
 
@@ -810,5 +812,5 @@ def test_a_random_forest_is_tried_where_it_is_named():
     X, y = X[::3], y[::3]
     found = compare(X, y, models=["random_forest", "majority"], cv=2)
     assert list(found.ranking) == ["random_forest", "majority"]
-    chosen, aside = read_models(None, Facts.of(X, y))
+    chosen, aside = read_models(None, TableFacts.of(X, y))
     assert "random_forest" not in chosen and "random_forest" not in aside

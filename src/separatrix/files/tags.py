@@ -2,20 +2,23 @@
 
     LogisticRegression, family.gamma, sklearn.StandardScaler, sparse.csr_matrix
 
-A file says only tags; `HOMES` says where the class of a tag lives today. A line of the tables reads "prefix: Class
-Class", and the tag is prefix.class, in snake case (without a prefix the class's own name, an estimator's). A class
-that gets another name keeps its tag as "old_name=NewName". Whatever has no tag is refused before anything is
-imported. No function, method, partial or pickle is ever here, so that no attribute of a loaded object can be code of
-the file's choosing.
+A file says only tags; `HOMES` says where the class of a tag lives today. A model's tag is its class, from
+models/catalogue.py: who adds one writes here what it holds besides arrays, where that has no line yet. A line of the
+tables reads "prefix: Class Class", and the tag is prefix.class, in snake case. A class that gets another name keeps
+its tag as "old_name=NewName". Whatever has no tag is refused before anything is imported. No function, method,
+partial or pickle is ever here, so that no attribute of a loaded object can be code of the file's choosing.
 
-    format 1    module paths; `FORMAT_1` translates those it used, which changes no more
+    format 1    module paths; `FORMAT_1` translates those it used, the rooms of its day: it changes no more
     format 2    tags
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
+
+from separatrix.models.catalogue import MODELS
 
 _OWN = {
     "core.families": "family: Normal MultivariateNormal Bernoulli Categorical Multinomial Poisson Exponential Gamma "
@@ -38,47 +41,19 @@ _OWN = {
     "growth.stumps": "growth: Stump",
     "growth.trees": "growth: Forest Tree",
     "inference.likelihood": "inference: Likelihood",
-    "models.ensemble.adaboost": "AdaBoostClassifier",
     "models.ensemble.bags.verdict": "report: BaggingVerdict",
-    "models.ensemble.bagging": "BaggingClassifier BaggingRegressor",
     "models.ensemble.bags.draws": "bags: Draws",
     "models.bayes.laplace": "bayes: Posterior",
-    "models.bayes.bayesian": "BayesianLogisticRegression",
     "models.margin.calibration": "calibration: Sigmoid Isotonic",
-    "models.generative.complement": "ComplementNB; part: ComplementPart",
-    "models.ensemble.decision_tree": "DecisionTreeClassifier DecisionTreeRegressor",
-    "models.generative.gaussian_discriminant": "GaussianDiscriminant",
-    "models.generative.linear_discriminant": "LinearDiscriminantAnalysis",
-    "models.generative.quadratic_discriminant": "QuadraticDiscriminantAnalysis",
-    "models.ensemble.extra_trees": "ExtraTreesClassifier ExtraTreesRegressor",
+    "models.generative.complement": "part: ComplementPart",
     "models.generative.facts": "generative: facts=ClassFacts parts=PartFacts",
-    "models.generative.any_family": "GenerativeClassifier",
-    "models.linear.glm": "GeneralizedLinearModel",
-    "models.margin.kernel_perceptron": "KernelPerceptron; proof: GramContradiction",
-    "models.linear.least_squares": "LeastSquaresClassifier",
-    "models.margin.linear_svc": "LinearSVC",
-    "models.margin.linear_svr": "LinearSVR",
-    "models.linear.logistic": "LogisticRegression",
-    "models.generative.bernoulli_nb": "BernoulliNB",
-    "models.generative.categorical_nb": "CategoricalNB",
-    "models.generative.gaussian_nb": "GaussianNB",
-    "models.generative.multinomial_nb": "MultinomialNB",
-    "models.generative.naive_bayes": "NaiveBayes",
-    "models.margin.nu_svc": "NuSVC",
-    "models.margin.nu_svr": "NuSVR",
-    "models.margin.one_class": "OneClassSVM",
+    "models.margin.kernel_perceptron": "proof: GramContradiction",
     "models.generative.parts.bag": "part: BagPart",
     "models.generative.parts.bernoulli": "part: BernoulliPart",
     "models.generative.parts.levels": "part: LevelsPart",
     "models.generative.parts.normal": "part: NormalPart",
     "models.generative.parts.of_family": "part: FamilyPart",
     "models.generative.parts.smoothing": "part: Smoothing",
-    "models.margin.perceptron": "Perceptron",
-    "models.ensemble.random_forest": "RandomForestClassifier RandomForestRegressor",
-    "models.ensemble.stump": "DecisionStump",
-    "models.margin.subgradient_svc": "SubgradientSVC",
-    "models.margin.svc": "SVC",
-    "models.margin.svr": "SVR",
     "models.ensemble.tree_cells": "data: Nominal",
     "solve.outcome": "report: Path",
     "solve.perceptron": "report: MistakeBound",
@@ -201,7 +176,7 @@ def _homes(package: str, table: dict[str, str], given: str = "") -> dict[str, Ho
     return found
 
 
-OWN = _homes("separatrix", _OWN)
+OWN = _homes("separatrix", _OWN) | {model.cls: (model.module, model.cls) for model in MODELS}
 SKLEARN = _homes("sklearn", _SKLEARN, "sklearn.")
 SPARSE = _homes("scipy", _SPARSE, "sparse.")
 RANDOM = _homes("numpy.random", _RANDOM, "random.")
@@ -250,7 +225,7 @@ def _path(node: dict[str, Any]) -> Home:
     return str(node.get("__module__", "")), str(node.get("__class__", ""))
 
 
-def _each(tree: Any, change: Any) -> None:
+def _each(tree: Any, change: Callable[[dict[str, Any]], None]) -> None:
     """Change every node of a tree once; a node stands in several places where an object does."""
     seen, left = set(), [tree]
     while left:

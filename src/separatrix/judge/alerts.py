@@ -24,8 +24,8 @@ import scipy.sparse as sp
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import read_labels
-from separatrix.judge.candidates import read_X
 from separatrix.judge.decomposition import equal_rows
+from separatrix.judge.facts import read_X
 
 SEVERITIES = ("serious", "warning", "note")
 TAKEN_AWAY = 0.97  # of the majority's error, by one column

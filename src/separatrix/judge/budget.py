@@ -1,6 +1,6 @@
 """The time of a comparison:  what is left, what must be kept, how long a fold may take, and who does not fit in.
 
-    forecast      pilots on 150 and 600 rows give the seconds of a fit (candidates.forecast); folds correct it
+    forecast      pilots on 150 and 600 rows give the seconds of a fit (`forecast`); folds correct it
     reserve       the seconds of the fit to all rows that comes last (of all models where test rows are to be judged)
     admission     dearest first, models are cut until  Σ seconds × folds of one repetition / workers + reserve ≤ left
     limit         a fold is called off as soon as it takes so long that the folds still to come cannot fit in:
@@ -19,10 +19,12 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
-from separatrix.judge.candidates import Candidate, Facts
+from separatrix.judge.candidates import Candidate
+from separatrix.judge.facts import TableFacts
 
 DOUBT = (3.0, 2.5)  # how many times too high a forecast by pilots may be, and one by a single fold
 GRACE = 0.1  # of the budget, over it, to finish a model that has folds already
+OVERHEAD = 0.005  # seconds of any fit, however few its rows
 BASELINE = "majority"  # costs nothing and is never cut
 
 
@@ -52,7 +54,7 @@ class FoldResult:
 class Budget:
     """Models and folds, what came out of them so far, and the time that they take."""
 
-    facts: Facts
+    facts: TableFacts
     X: Any
     labels: np.ndarray
     codes: np.ndarray
@@ -146,6 +148,23 @@ class Budget:
         """How many times too high the seconds of a model may be."""
         folds = len(self._took.get(name, ()))
         return DOUBT[folds] if folds < len(DOUBT) else 1.0
+
+
+def forecast(small: tuple[int, float], large: tuple[int, float], n: int, grows: float) -> float:
+    """Seconds of a fit of n rows, a + b·n^e through two pilots (rows, seconds); never less than the larger of them.
+
+    Of one pilot, given twice, a quarter is taken to grow.
+
+    >>> forecast((100, 0.02), (400, 0.05), 10_000, 1.0)
+    1.01
+    """
+    if n <= large[0] or grows == 0:
+        return large[1]
+    span = large[0] ** grows - small[0] ** grows
+    slope = max((large[1] - small[1]) / span, 0.0) if span > 0 else 0.0
+    some = max(large[1] - OVERHEAD, 0.0)  # two short times are noisy: assume some growth
+    slope = max(slope, 0.25 * some / large[0] ** grows)
+    return float(large[1] + slope * (n**grows - large[0] ** grows))
 
 
 def short(seconds: float) -> str:

@@ -28,8 +28,9 @@ from separatrix.data.engine import available_cores, current_engine
 from separatrix.data.interrupts import until_interrupted
 from separatrix.judge.alerts import Alert, alerts
 from separatrix.judge.budget import BASELINE, Split
-from separatrix.judge.candidates import Candidate, Facts, encoder_of, read_models, read_X
+from separatrix.judge.candidates import Candidate, read_models
 from separatrix.judge.comparison import Comparison, Refits, _and, rank
+from separatrix.judge.facts import TableFacts, encoder_of, read_X
 from separatrix.judge.schedule import Progress, Race, scores_of
 from separatrix.judge.scores import METRICS, Interval, metric_of, read_cost
 from separatrix.judge.tuning import codes_in, probabilities, settled
@@ -70,7 +71,7 @@ def compare(
         a Table of ``separatrix.tables.read``, which brings its labels
     y : labels of any kind
     models : None for every model that suits; a name, a list of names and estimators, or {name: estimator}. Names:
-        majority, naive_bayes, naive_bayes_cut, multinomial_nb, lda, qda, logistic, linear_svc, rbf_svc, adaboost,
+        majority, naive_bayes, naive_bayes_cut, multinomial_nb, lda, qda, logistic, linear_svc, svc, adaboost,
         bagged_trees, extra_trees; and random_forest, which None leaves out
     metric : what ranks, "log_loss", "accuracy", "auc", "brier" or "cost"
     cost : (K, K), C_kl the cost of saying l when k is true, or {(true, said): cost}; for ``metric="cost"``
@@ -121,7 +122,7 @@ def compare(
     if chosen.name == "cost" and cost is None:
         raise ValueError('metric="cost" needs cost, a matrix or {(true class, answer): cost}')
     matrix = None if cost is None else read_cost(cost, classes)
-    facts = Facts.of(X, labels, kinds)
+    facts = TableFacts.of(X, labels, kinds)
     candidates, unsuited = read_models(models, facts)
     _check_probabilities(candidates, chosen.name, facts)
     seed = seed_of(random_state)
@@ -222,7 +223,7 @@ def _rankable(race: Race) -> list[str]:
 
 
 def fitted_to_all(
-    candidate: Candidate, facts: Facts, X: Any, labels: np.ndarray, seed: int, scoring: str
+    candidate: Candidate, facts: TableFacts, X: Any, labels: np.ndarray, seed: int, scoring: str
 ) -> Any:
     """The tuned model on all rows, behind its encoder: a plain pipeline without the search."""
     encoder = encoder_of(facts, candidate.form)
@@ -244,7 +245,7 @@ def _check(budget: Any, level: Any, n_jobs: Any) -> None:
         raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
 
 
-def _check_probabilities(candidates: Mapping[str, Candidate], metric: str, facts: Facts) -> None:
+def _check_probabilities(candidates: Mapping[str, Candidate], metric: str, facts: TableFacts) -> None:
     if METRICS[metric].needs == "labels":
         return
     for name, candidate in candidates.items():

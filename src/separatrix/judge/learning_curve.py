@@ -29,7 +29,8 @@ from separatrix.data.pictures import pyplot
 from separatrix.data.side_by_side import say_done, side_by_side
 from separatrix.inference.summary import Summary
 from separatrix.judge.bias_variance import warn_once
-from separatrix.judge.candidates import Candidate, Facts, encoder_of, read_models, read_X
+from separatrix.judge.candidates import Candidate, read_models
+from separatrix.judge.facts import TableFacts, encoder_of, read_X
 from separatrix.judge.left_out import counted
 from separatrix.judge.schedule import scores_of
 from separatrix.judge.scores import METRICS, Interval, corrected_interval, metric_of
@@ -303,7 +304,7 @@ def learning_curve(
     n = len(codes)
     n_test = _check(n, test_size, n_repeats, level, n_jobs)
     steps = _read_sizes(sizes, n - n_test, len(classes))
-    facts = Facts.of(X, labels, kinds)
+    facts = TableFacts.of(X, labels, kinds)
     candidates, _ = read_models(models if models is not None else [], facts)
     if chosen.needs != "labels":
         for name, candidate in candidates.items():
@@ -341,7 +342,7 @@ def learning_curve(
 
 def _score(
     candidate: Candidate,
-    facts: Facts,
+    facts: TableFacts,
     X: Any,
     labels: np.ndarray,
     codes: np.ndarray,

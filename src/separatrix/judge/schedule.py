@@ -30,8 +30,9 @@ from sklearn.utils import _safe_indexing
 from separatrix.core.numerics import FloatArray
 from separatrix.data.engine import engine, one_blas_thread
 from separatrix.data.interrupts import until_interrupted
-from separatrix.judge.budget import BASELINE, GRACE, Budget, FoldResult, short
-from separatrix.judge.candidates import by_guess, encoder_of, forecast
+from separatrix.judge.budget import BASELINE, GRACE, Budget, FoldResult, forecast, short
+from separatrix.judge.candidates import by_guess
+from separatrix.judge.facts import encoder_of
 from separatrix.judge.scores import METRICS
 from separatrix.judge.tuning import (
     SEARCH_ROWS,

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.judge.candidates import read_X
+from separatrix.judge.facts import read_X
 from separatrix.judge.scores import METRICS, Interval
 from separatrix.show.look import Display
 from separatrix.show.reading import check_fitted, last_step, name_of

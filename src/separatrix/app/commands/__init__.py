@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from separatrix.app.say import Say
+from separatrix.models.catalogue import BY_NAME, TUNED
 
 CODES = "Exit codes: 0 done, 1 the data or the model cannot be used, 2 not understood, 130 interrupted."
 app = typer.Typer(
@@ -150,11 +151,8 @@ def _compare(
         "Fit one model to all rows, print its verdict and save it.",
         "fit logistic iris",
         "fit svc spam.csv --target class --set C=10 --set gamma=0.1 --out spam.sepx",
-        "MODEL is logistic, bayesian-logistic, least-squares, lda, qda, naive-bayes, multinomial-nb, bernoulli-nb, "
-        "perceptron, kernel-perceptron, linear-svc, svc, stump, decision-tree, adaboost, bagged-trees, "
-        "extra-trees or random-forest. What is not set by --set is the model's default; with --tune it is chosen by "
-        "cross-validation, as compare does (logistic, naive-bayes, multinomial-nb, linear-svc, svc, adaboost, "
-        "bagged-trees, extra-trees, random-forest).",
+        f"MODEL is {', '.join(BY_NAME)}, in any spelling. What is not set by --set is the model's default; with "
+        f"--tune it is chosen by cross-validation, as compare does ({', '.join(TUNED)}).",
     ),
 )
 def _fit(

@@ -18,7 +18,7 @@ from separatrix.app.outputs import folder, write_text
 from separatrix.app.pages import page_of
 from separatrix.app.say import STYLES, Say, dumped
 from separatrix.files.archive import ModelFileError
-from separatrix.judge.candidates import CANDIDATES
+from separatrix.judge.candidates import CANDIDATES, candidate_named
 from separatrix.judge.compare import RANKED_BY, compare
 from separatrix.judge.comparison import Comparison
 from separatrix.judge.schedule import Progress
@@ -49,7 +49,7 @@ def run(
     ranked_by = metric_named(metric, cost, RANKED_BY)
     wanted = listed(models)
     for name in wanted or []:
-        if name not in CANDIDATES:
+        if candidate_named(name) is None:
             raise UsageError(unknown("model", name, list(CANDIDATES)))
     if wanted == []:
         raise UsageError(f"--models names none; there are {', '.join(CANDIDATES)}")

@@ -14,10 +14,11 @@ from separatrix.app.commands.compare import stem
 from separatrix.app.errors import INTERRUPTED, OK, AppError, tell
 from separatrix.app.given import settings_of, table_of
 from separatrix.app.kept import SUFFIX, keep
-from separatrix.app.models import MODELS, check_tuned, made, named, tuner
+from separatrix.app.models import check_tuned, made, named, tuner
 from separatrix.app.outputs import folder
 from separatrix.app.say import Say
 from separatrix.judge.scores import METRICS
+from separatrix.models.catalogue import BY_NAME
 from separatrix.tables.table import Table
 
 SHOWN = 6  # settings that are listed
@@ -45,10 +46,10 @@ def run(
     inner = made(name, settings, seed)
     if tune:
         check_tuned(name)
-    path = Path(out) if out else Path("out", stem(data), f"{name}{SUFFIX}")
+    path = Path(out) if out else Path("out", stem(data), f"{name.replace('_', '-')}{SUFFIX}")
     table = table_of(data, target, kinds, say, header=header, delimiter=delimiter)
     search = tuner(name, settings, table, seed) if tune else None
-    encoder = TableEncoder(form=MODELS[name].form, kinds=dict(table.kinds))
+    encoder = TableEncoder(form=BY_NAME[name].reads, kinds=dict(table.kinds))
     began = time.perf_counter()
     if search is not None:
         some = f" on {SEARCH_ROWS:,} of the rows" if len(table) > SEARCH_ROWS else ""

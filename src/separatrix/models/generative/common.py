@@ -24,8 +24,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.core.grouped import Members
 from separatrix.core.numerics import FloatArray, logsumexp
+from separatrix.core.statistics.grouped import Members
 from separatrix.data.door import (
     as_labels,
     drop_absent_classes,

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from separatrix.core.grouped import GroupScatter
 from separatrix.core.numerics import FloatArray
+from separatrix.core.statistics.grouped import GroupScatter
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows
 

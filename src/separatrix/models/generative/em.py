@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix.core.caller import warn
-from separatrix.core.grouped import Members
 from separatrix.core.numerics import logsumexp, softmax
 from separatrix.core.statistic import Statistic
+from separatrix.core.statistics.grouped import Members
 from separatrix.data.engine import sweep
 from separatrix.data.interrupts import until_interrupted
 from separatrix.data.rows import Block, Rows

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.grouped import GroupScatter
 from separatrix.core.numerics import FloatArray
+from separatrix.core.statistics.grouped import GroupScatter
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.generative.answers import differences
 from separatrix.models.generative.covariance import WhiteningRoot, shrunk

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.grouped import GroupMoments
 from separatrix.core.numerics import FloatArray
+from separatrix.core.statistics.grouped import GroupMoments
 from separatrix.data.door import is_positive
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.moments import class_power_sums

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.grouped import GroupMoments, GroupScatter, Members
 from separatrix.core.numerics import FloatArray
+from separatrix.core.statistics.grouped import GroupMoments, GroupScatter, Members
 from separatrix.data.rows import Block
 from separatrix.models.generative.answers import InfiniteCell
 

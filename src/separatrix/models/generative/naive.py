@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.grouped import Members
 from separatrix.core.numerics import FloatArray
+from separatrix.core.statistics.grouped import Members
 from separatrix.data.door import is_dask
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.generative.answers import differences

@@ -16,7 +16,6 @@ import numpy as np
 from separatrix.core.caller import warn
 from separatrix.core.families import Family, family
 from separatrix.core.numerics import FloatArray
-from separatrix.core.statistics.grouped import GroupMoments, Members
 from separatrix.data.columns import Encoding
 from separatrix.data.door import column_name, is_positive, refuse_infinite
 from separatrix.data.estimator import constructor

@@ -18,7 +18,7 @@ from separatrix.core.statistics import Moments
 from separatrix.data.door import column_name, is_positive, refuse_nonfinite
 from separatrix.data.rows import Rows
 from separatrix.models.parameters import check_limits
-from separatrix.problems.margin import Machine, Proof
+from separatrix.problems.margin import MarginMachine, Proof
 from separatrix.solve.interior import MarginFit
 from separatrix.solve.joint import JointFit
 from separatrix.solve.margin import RELATIVE
@@ -78,7 +78,7 @@ def finite_moments(model: object, rows: Rows, weight: FloatArray | None) -> Mome
     return moments
 
 
-def margin_report(machine: Machine, proof: Proof, coef: FloatArray) -> MarginReport:
+def margin_report(machine: MarginMachine, proof: Proof, coef: FloatArray) -> MarginReport:
     """What one hinge machine says of its examples."""
     return MarginReport(
         np.abs(proof.beta), machine.target * proof.eta, proof.primal, proof.dual, float(np.linalg.norm(coef)),
@@ -86,7 +86,9 @@ def margin_report(machine: Machine, proof: Proof, coef: FloatArray) -> MarginRep
     )  # fmt: skip
 
 
-def proof_from_data(machine: Machine, coef: FloatArray, intercept: float, beta: FloatArray) -> MarginFit:
+def proof_from_data(
+    machine: MarginMachine, coef: FloatArray, intercept: float, beta: FloatArray
+) -> MarginFit:
     """The better proof at (w, b) of a dual point given (checked, not trusted) and of the losses' slopes.
 
     β of other rows than these, of another length, is no point: zero stands in for it.
@@ -102,7 +104,7 @@ def proof_from_data(machine: Machine, coef: FloatArray, intercept: float, beta: 
 def machines_verdict(
     model: LinearMachine,
     fits: Sequence[MarginFit] | Sequence[JointFit],
-    machines: Sequence[Machine] = (),
+    machines: Sequence[MarginMachine] = (),
     findings: tuple[str, ...] = (),
 ) -> Verdict:
     """The machines' verdicts as one: primal objectives, dual bounds and gaps add up. The joint machine has none."""

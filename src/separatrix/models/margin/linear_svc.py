@@ -37,10 +37,10 @@ from separatrix.models.margin.linear_machine import (
 )
 from separatrix.models.margin.probabilities import Calibrated, FoldFits, folds_of
 from separatrix.models.parameters import check_class_weight, class_factors, seed_of, threads, warn_of
-from separatrix.problems.margin import Machine
+from separatrix.problems.margin import MarginMachine
 from separatrix.solve.interior import MarginFit
 from separatrix.solve.joint import JointFit, JointMachine
-from separatrix.solve.margin import RELATIVE, check_solver, refuse_lazy, solve_machines
+from separatrix.solve.margin import RELATIVE, check_solver, refuse_lazy, solve_joint, solve_machines
 from separatrix.verdict.build import VERIFIED
 from separatrix.verdict.facial import Undecided
 from separatrix.verdict.separability import separability_of_rows
@@ -194,7 +194,7 @@ class LinearSVC(Calibrated, LinearClassifier):
         self.verdict_ = machines_verdict(self, [fit], findings=scale_findings(self, data.spread))
 
     def _solve_apart(
-        self, data: _Labelled, machines: list[Machine], solver: str, verbose: int = 0
+        self, data: _Labelled, machines: list[MarginMachine], solver: str, verbose: int = 0
     ) -> tuple[str, list[MarginFit]]:
         return solve_machines(
             machines, data.mean, solver, tol=float(self.tol) / RELATIVE, max_iter=int(self.max_iter),
@@ -288,7 +288,7 @@ class LinearSVC(Calibrated, LinearClassifier):
         factors = class_factors(self.class_weight, self.classes_, totals)
         return _Labelled(rows, codes, weight, moments.mean, np.sqrt(moments.variance), factors)
 
-    def _machines(self, data: _Labelled) -> list[Machine]:
+    def _machines(self, data: _Labelled) -> list[MarginMachine]:
         """Class 1 against class 0; of more classes each against the rest, its own rows at their class's weight."""
         squared = self.loss == "squared_hinge" and not np.isinf(self.C)
         machines = []
@@ -299,7 +299,9 @@ class LinearSVC(Calibrated, LinearClassifier):
             live = data.weight > 0
             cost[live] = float(self.C) * data.weight[live] * factor[live]
             machines.append(
-                Machine.hinge(data.rows, y, cost, squared=squared, fit_intercept=bool(self.fit_intercept))
+                MarginMachine.hinge(
+                    data.rows, y, cost, squared=squared, fit_intercept=bool(self.fit_intercept)
+                )
             )
         return machines
 
@@ -317,7 +319,7 @@ class LinearSVC(Calibrated, LinearClassifier):
         cost = float(self.C) * data.weight * np.where(data.codes >= 0, data.factors[data.codes], 0.0)
         return JointMachine(data.rows, data.codes, cost, len(self.classes_), bool(self.fit_intercept))
 
-    def _refuse_overlap(self, data: _Labelled, machines: Sequence[Machine]) -> None:
+    def _refuse_overlap(self, data: _Labelled, machines: Sequence[MarginMachine]) -> None:
         """A hard margin exists where the classes are separated completely, and only there."""
         for k, machine in enumerate(machines):
             codes = (machine.target > 0).astype(np.intp)

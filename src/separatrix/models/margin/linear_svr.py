@@ -34,7 +34,7 @@ from separatrix.models.margin.linear_machine import (
     scale_findings,
 )
 from separatrix.models.parameters import seed_of, threads, warn_of
-from separatrix.problems.margin import Machine
+from separatrix.problems.margin import MarginMachine
 from separatrix.solve.hard_tube import NoTube, directions_of_cells, hard_tube
 from separatrix.solve.interior import MarginFit
 from separatrix.solve.margin import RELATIVE, check_solver, refuse_lazy, solve_machines
@@ -138,7 +138,7 @@ class LinearSVR(RegressorMixin, Estimator):
             raise ValueError('solver "qp" does not know a tube without slack (C=np.inf): leave solver="auto"')
         return solver
 
-    def _without_slack(self, machine: Machine) -> tuple[str, list[MarginFit]]:
+    def _without_slack(self, machine: MarginMachine) -> tuple[str, list[MarginFit]]:
         """C = ∞: the flattest function with every row in its tube, or a refusal with the proof of none."""
         keep = np.flatnonzero(machine.up > 0)
         rows = machine.rows.source[keep]
@@ -161,7 +161,7 @@ class LinearSVR(RegressorMixin, Estimator):
 
     def _read(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool
-    ) -> tuple[Machine, FloatArray, FloatArray]:
+    ) -> tuple[MarginMachine, FloatArray, FloatArray]:
         """The machine, and means and spreads of the columns (p,)."""
         rows = rows_of(self, read_table(self, X, reset=reset))
         target = read_numbers(y, rows.n)
@@ -171,7 +171,9 @@ class LinearSVR(RegressorMixin, Estimator):
         if weight is not None:
             cost = np.multiply(cost, weight, out=np.zeros(rows.n), where=weight > 0)
         squared = self.loss.startswith("squared") and not np.isinf(self.C)
-        machine = Machine(rows, target, cost, cost, float(self.epsilon), squared, bool(self.fit_intercept))
+        machine = MarginMachine(
+            rows, target, cost, cost, float(self.epsilon), squared, bool(self.fit_intercept)
+        )
         return machine, moments.mean, np.sqrt(moments.variance)
 
     def _verdict_from_data(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Verdict:

@@ -35,7 +35,7 @@ from separatrix.data.rows import Block
 from separatrix.models.base import LinearClassifier
 from separatrix.models.margin.linear_machine import finite_moments, margin_report
 from separatrix.models.parameters import check_limits, threads
-from separatrix.problems.margin import Machine, Proof, blocked
+from separatrix.problems.margin import MarginMachine, Proof, blocked
 from separatrix.solve.outcome import Path
 from separatrix.verdict.build import VERIFIED, proven
 from separatrix.verdict.verdict import Verdict
@@ -129,7 +129,7 @@ class SubgradientSVC(LinearClassifier):
 
     def _read(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool = True
-    ) -> tuple[Machine, float]:
+    ) -> tuple[MarginMachine, float]:
         """The machine at C = c/2, and Σ s_i(‖x_i‖ + 1)."""
         rows = rows_of(self, read_table(self, X, reset=reset))
         classes, codes = read_labels(y, rows.n)
@@ -150,7 +150,7 @@ class SubgradientSVC(LinearClassifier):
         reach = float(weight.sum()) * (float(np.sqrt(np.sum(moments.variance + moments.mean**2))) + 1.0)
         cost = 0.5 * float(self.c) * weight
         sign = np.where(codes == 1, 1.0, -1.0)
-        return Machine.hinge(rows, sign, cost, fit_intercept=bool(self.fit_intercept)), reach
+        return MarginMachine.hinge(rows, sign, cost, fit_intercept=bool(self.fit_intercept)), reach
 
     def _judged(self, proof: Proof, stopped: str, sweeps: float, findings: tuple[str, ...] = ()) -> Verdict:
         """A proof in the scale ½‖w‖² + C Σ s_i ξ_i as the verdict in the notes' own."""
@@ -179,7 +179,7 @@ class SubgradientSVC(LinearClassifier):
 class _Descent:
     """The moving state: the point, the best so far, means of points and of indicators over the second half."""
 
-    def __init__(self, model: SubgradientSVC, machine: Machine, reach: float):
+    def __init__(self, model: SubgradientSVC, machine: MarginMachine, reach: float):
         self.model, self.machine = model, machine
         self.c = float(model.c)
         default = 0.5 * self.c if model.schedule == "inverse" else 1.0 / reach

@@ -11,8 +11,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from separatrix.core.grouped import GroupSums, Members
 from separatrix.core.numerics import FloatArray
+from separatrix.core.statistics.grouped import GroupSums, Members
 from separatrix.data.counts import class_sums, scores
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.parts.part import ColumnsPart, side_by_side

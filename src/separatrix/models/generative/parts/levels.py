@@ -11,8 +11,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from separatrix.core.grouped import GroupCounts, Members
 from separatrix.core.numerics import FloatArray
+from separatrix.core.statistics.grouped import GroupCounts, Members
 from separatrix.models.generative.parts.part import ColumnsPart
 from separatrix.models.generative.parts.smoothing import Smoothing
 

@@ -11,8 +11,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from separatrix.core.grouped import GroupMoments, Members
 from separatrix.core.numerics import LOG_2PI, FloatArray
+from separatrix.core.statistics.grouped import GroupMoments, Members
 from separatrix.data.moments import worth_compiling
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.parts.part import ColumnsPart, side_by_side

@@ -12,8 +12,8 @@ from typing import Any, Self
 import numpy as np
 
 from separatrix.core.families import Family
-from separatrix.core.grouped import GroupMoments, Members
 from separatrix.core.numerics import FloatArray
+from separatrix.core.statistics.grouped import GroupMoments, Members
 from separatrix.models.generative.facts import PartFacts
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.parts.part import ColumnsPart, side_by_side

@@ -17,8 +17,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from separatrix.core.grouped import Members
 from separatrix.core.numerics import FloatArray
+from separatrix.core.statistics.grouped import Members
 from separatrix.models.generative.impossible import Findings
 
 
