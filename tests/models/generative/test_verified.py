@@ -28,6 +28,8 @@ from separatrix import (
     verify,
 )
 from tests.models.generative.cases import CASES, continuous, counts, documents, every, few, rows, seeds
+from tests.models.generative.em_cases import EXACT, NEARLY, SMOOTHED, half_labelled, with_gaps
+from tests.models.generative.em_cases import continuous as two_classes
 
 MORE = {
     "ComplementNB": (ComplementNB, counts),
@@ -255,3 +257,38 @@ def test_two_rows_a_class_by_hand():
     )
     model.theta_, model.class_prior_ = np.array([[1.0], [5.0]]), np.array([0.25, 0.75])
     assert verify(model, X, y).gap == pytest.approx(0.5 * np.log(2) + 0.5 * np.log(2 / 3))
+
+
+# ---- hidden labels and cells ----
+
+HIDDEN = EXACT | SMOOTHED | NEARLY
+
+
+@pytest.mark.parametrize("case", HIDDEN)
+def test_after_em_the_moments_are_expected_under_the_models_own_posterior(case):
+    make, draw = HIDDEN[case]
+    X, y = draw(seed=1)
+    labels = half_labelled(y)
+    model = make().fit(X, labels)
+    found = verify(model, X, labels)
+    assert (
+        found.status == model.verdict_.status == "no claim" and found.gap == np.inf and found.unique is None
+    )
+    for name, path in editable(model):
+        changed = verify(edited(model, name, path, 0, 0.3), X, labels)
+        assert changed.status == "not converged", name
+    assert verify(model, X, y).status == "not converged"
+
+
+@pytest.mark.parametrize(
+    "make", [LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis, GaussianDiscriminant]
+)
+@pytest.mark.parametrize("labels_too", [False, True])
+def test_after_em_over_cells_too(make, labels_too):
+    X, y = two_classes(seed=2)
+    labels = half_labelled(y) if labels_too else y
+    model = make(em_tol=1e-12, em_max_iter=2000).fit(with_gaps(X), labels)
+    found = verify(model, with_gaps(X), labels)
+    assert found.status == model.verdict_.status == "no claim"
+    assert float(found.findings[0].split()[2]) < 1e-4  # a step leaves as much as the root of em_tol
+    assert verify(model, np.nan_to_num(with_gaps(X)), labels).status == "not converged"

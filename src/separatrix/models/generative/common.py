@@ -288,7 +288,7 @@ class Generative(TableReader):
     def _losses(self, X: Any, joint: FloatArray, codes: np.ndarray) -> FloatArray:
         """−log p(x, y) of each row, or −log p(x) where it has no label (code −1): (n,)."""
         seen = np.where(codes < 0, logsumexp(joint), joint[np.arange(len(joint)), codes])
-        if self._base_counts:
+        if self._base_counts or hasattr(self, "log_likelihoods_"):  # EM counts it
             seen += np.asarray(self._on_rows(X, self._tiled(self._now()._log_base)))
         return -seen
 

@@ -358,16 +358,16 @@ def verdict_from_data(model: Generative, X: Any, y: Any, sample_weight: Any) -> 
     shares = share_equations(np.exp(model._public_log_prior()), wanted * rows.total, 0.0, rows.total)
     found = replace(shares, loss=0.0) + model._equations(rows)
     loss = model._objective(found.loss, rows.weight, wanted)
-    claimed, scale = model.verdict_, max(1.0, abs(value))
+    claimed, scale = model.verdict_, max(1.0, abs(value)) if np.isfinite(value) else 1.0
     direct = claimed.status == "closed form"
-    goal = (model._tolerance if direct else model.em_tol) * scale
-    same = found.gap <= goal
     if direct:
-        same = same and found.residual <= (SINGLE if model._single else TOLERANCE)
-        same = same and not abs(loss - value) > (SINGLE if model._single else model._tolerance) * scale
-    elif not same:  # under shrinkage an M step is no maximiser, and the path may stop short of a fixed point
+        tolerance = SINGLE if model._single else TOLERANCE
+        same = found.residual <= tolerance and found.gap <= model._tolerance * scale
+        same = same and not abs(loss - value) > tolerance * scale
+    else:  # EM stops when its loss, the smoothing's included, falls by less than em_tol: parameters move by its root
+        told = value - model._log_prior_density() / rows.total
         same = (
-            abs(value - claimed.objective) <= TOLERANCE * scale and found.gap <= np.sqrt(model.em_tol) * scale
+            abs(told - claimed.objective) <= TOLERANCE * scale and found.gap <= np.sqrt(model.em_tol) * scale
         )
     status: Status = claimed.status if same else "not converged"
     words = f"moment residual {found.residual:.1e}"
