@@ -1,7 +1,7 @@
-"""Rows without a label, and rows with missing cells: EM climbs the likelihood of what was seen, and says so.
+"""Rows without a label: EM climbs the likelihood of what was seen, and says so.
 
-The likelihood is checked against scipy.stats, the maximum against a direct numerical search, the step against a
-weighted fit: at a fixed point the parameters are those of the rows counted in every class by their posterior.
+The likelihood is checked against the densities, the step against a weighted fit: at a fixed point the parameters are
+those of the rows counted in every class by their posterior.
 """
 
 from __future__ import annotations
@@ -11,13 +11,9 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import scipy.stats as ss
-from scipy.optimize import minimize
-from scipy.special import logsumexp
 
 from separatrix import (
     BernoulliNB,
-    CategoricalNB,
     ConvergenceWarning,
     GaussianDiscriminant,
     GaussianNB,
@@ -28,130 +24,19 @@ from separatrix import (
     QuadraticDiscriminantAnalysis,
     engine,
 )
+from tests.models.generative.cases import PUBLIC, arrays
+from tests.models.generative.em_cases import (
+    EXACT,
+    NEARLY,
+    SMOOTHED,
+    codes_of,
+    continuous,
+    counts,
+    half_labelled,
+    seen_log_likelihood,
+    with_gaps,
+)
 from tests.models.reference import quiet
-
-# ---- data: two classes, three columns, a quarter of the labels ----
-
-
-def continuous(seed=0, n=120):
-    rng = np.random.default_rng(seed)
-    y = np.arange(n) % 2
-    X = rng.standard_normal((n, 3)) @ np.array([[1.0, 0.5, 0.0], [0, 1, 0.3], [0, 0, 1]]) + 1.6 * y[:, None]
-    return X, y
-
-
-def counts(seed=0, n=120):
-    rng = np.random.default_rng(seed)
-    y = np.arange(n) % 2
-    return rng.poisson(np.array([[1.0, 3.0, 2.0], [3.0, 1.0, 2.5]])[y]).astype(float), y
-
-
-def documents(seed=0, n=120):
-    X, y = counts(seed, n)
-    return sp.csr_array(X), y
-
-
-def positive(seed=0, n=120):
-    rng = np.random.default_rng(seed)
-    y = np.arange(n) % 2
-    return rng.gamma(np.array([[1.0, 3.0, 2.0], [4.0, 2.0, 2.0]])[y]) + 0.01, y
-
-
-def fractions(seed=0, n=120):
-    X, y = positive(seed, n)
-    return X / (1 + X), y
-
-
-def shares(seed=0, n=120):
-    X, y = positive(seed, n)
-    return X / X.sum(axis=1, keepdims=True), y
-
-
-def mixed(seed=0, n=120):
-    rng = np.random.default_rng(seed)
-    C, y = counts(seed, n)
-    X = np.empty((n, 4), dtype=object)
-    X[:, 0] = np.array(["low", "mid", "top"])[np.clip(rng.integers(0, 2, n) + y, 0, 2)]
-    X[:, 1] = C[:, 0].astype(int).tolist()
-    X[:, 2] = (rng.random(n) < 0.3 + 0.4 * y).tolist()
-    X[:, 3] = rng.normal(2 * y, 1.0).tolist()
-    return X, y
-
-
-EXACT = {  # the M step maximises the likelihood itself
-    "LDA": (lambda: LinearDiscriminantAnalysis(), continuous),
-    "LDA priors": (lambda: LinearDiscriminantAnalysis(priors=[0.3, 0.7]), continuous),
-    "QDA": (lambda: QuadraticDiscriminantAnalysis(), continuous),
-    "shared": (lambda: GaussianDiscriminant(), continuous),
-    "per-class": (lambda: GaussianDiscriminant("per-class"), continuous),
-    "diagonal": (lambda: GaussianDiscriminant("diagonal"), continuous),
-    "spherical": (lambda: GaussianDiscriminant("spherical"), continuous),
-    "groups": (lambda: GaussianDiscriminant([[0], [1]]), continuous),
-    "GaussianNB": (lambda: GaussianNB(var_smoothing=0), continuous),
-    "GaussianNB class": (lambda: GaussianNB(tie="class", var_smoothing=0), continuous),
-    "GaussianNB feature": (lambda: GaussianNB(tie="feature", var_smoothing=0), continuous),
-    "GaussianNB both": (lambda: GaussianNB(tie="both", var_smoothing=0), continuous),
-    "BernoulliNB": (lambda: BernoulliNB(alpha=0), counts),
-    "MultinomialNB": (lambda: MultinomialNB(alpha=0), counts),
-    "CategoricalNB": (
-        lambda: CategoricalNB(alpha=0),
-        lambda **k: (np.minimum(counts(**k)[0], 3), counts(**k)[1]),
-    ),
-    "NaiveBayes normal": (lambda: NaiveBayes(dict.fromkeys(range(3), "normal"), var_smoothing=0), continuous),
-    "NaiveBayes poisson": (lambda: NaiveBayes(dict.fromkeys(range(3), "poisson")), counts),
-    "NaiveBayes gamma": (lambda: NaiveBayes(dict.fromkeys(range(3), "gamma")), positive),
-    "normal": (lambda: GenerativeClassifier(), continuous),
-    "normal shared": (lambda: GenerativeClassifier(shared_scale=True), continuous),
-    "multivariate normal": (lambda: GenerativeClassifier("multivariate_normal"), continuous),
-    "multivariate shared": (
-        lambda: GenerativeClassifier("multivariate_normal", shared_scale=True),
-        continuous,
-    ),
-    "poisson": (lambda: GenerativeClassifier("poisson"), counts),
-    "exponential": (lambda: GenerativeClassifier("exponential"), positive),
-    "gamma": (lambda: GenerativeClassifier("gamma"), positive),
-    "gamma shared": (lambda: GenerativeClassifier("gamma", shared_scale=True), positive),
-    "beta": (lambda: GenerativeClassifier("beta"), fractions),
-    "dirichlet": (lambda: GenerativeClassifier("dirichlet"), shares),
-    "multinomial": (lambda: GenerativeClassifier("multinomial"), counts),
-}
-SMOOTHED = {  # the M step maximises the likelihood times the prior the smoothing stands for
-    "BernoulliNB Laplace": (lambda: BernoulliNB(), counts),
-    "BernoulliNB sparse": (lambda: BernoulliNB(), documents),
-    "BernoulliNB Beta": (lambda: BernoulliNB(smoothing=("beta", 3, 2)), counts),
-    "BernoulliNB m": (lambda: BernoulliNB(smoothing=("m", 4, "uniform")), counts),
-    "MultinomialNB Laplace": (lambda: MultinomialNB(), counts),
-    "MultinomialNB sparse": (lambda: MultinomialNB(), documents),
-    "MultinomialNB Dirichlet": (lambda: MultinomialNB(smoothing=("dirichlet", 3)), counts),
-    "CategoricalNB Laplace": (lambda: CategoricalNB(), counts),
-    "CategoricalNB Dirichlet": (lambda: CategoricalNB(smoothing=("dirichlet", 3)), counts),
-    "NaiveBayes mixed": (lambda: NaiveBayes({1: "poisson"}), mixed),
-}
-NEARLY = {  # the variances are raised after the M step: the likelihood may fall by what that is worth
-    "GaussianNB default": (lambda: GaussianNB(), continuous),
-    "NaiveBayes default": (lambda: NaiveBayes(dict.fromkeys(range(3), "normal")), continuous),
-    "LDA shrunk": (lambda: LinearDiscriminantAnalysis(shrinkage=0.1), continuous),
-    "QDA regularised": (lambda: QuadraticDiscriminantAnalysis(reg_param=0.1), continuous),
-}
-
-
-def half_labelled(y, every=4):
-    """The labels as objects, all but every fourth taken away."""
-    labels = np.array(y, dtype=object)
-    labels[np.arange(len(y)) // 2 % every != 0] = None
-    return labels
-
-
-def seen_log_likelihood(model, X, codes, weight=None):
-    """Mean log p of what was seen, from the densities: log p(x, y), or log p(x) where there is no label."""
-    joint = model.class_log_density(X) + np.log(model.class_prior_)
-    seen = np.where(codes < 0, logsumexp(joint, axis=1), joint[np.arange(len(codes)), codes])
-    return np.average(seen, weights=weight)
-
-
-def codes_of(labels):
-    return np.array([-1 if v is None else v for v in labels])
-
 
 # ---- the path ----
 
@@ -209,17 +94,6 @@ def test_smoothing_after_the_step_is_owned_up_to(case):
 
 def tiled(X, k):
     return sp.csr_array(sp.vstack([X] * k)) if sp.issparse(X) else np.concatenate([X] * k)
-
-
-PUBLIC = ("class_prior_", "means_", "covariance_", "theta_", "var_", "feature_log_prob_", "parameters_")
-
-
-def arrays(value):
-    if isinstance(value, dict):
-        return [a for name in sorted(value) for a in arrays(value[name])]
-    if isinstance(value, (list, tuple)):
-        return [a for item in value for a in arrays(item)]
-    return [np.asarray(value, dtype=float)]
 
 
 @pytest.mark.parametrize("case", EXACT | SMOOTHED)
@@ -394,166 +268,6 @@ def test_unlabelled_rows_help():
         full = make().fit(X[train], y[train]).score(X[test], y[test])
         assert both > alone + 0.01
         assert both > full - 0.02
-
-
-# ---- missing cells ----
-
-
-def with_gaps(X, share=0.25, seed=0):
-    gaps = np.random.default_rng(seed).random(X.shape) < share
-    gaps[:6] = False
-    return np.where(gaps, np.nan, X)
-
-
-def marginal_densities(X, means, sigmas):
-    """log p of the cells that are there, by scipy, pattern by pattern."""
-    out = np.zeros((len(X), len(means)))
-    gaps = np.isnan(X)
-    for gone in np.unique(gaps, axis=0):
-        rows, j = np.flatnonzero((gaps == gone).all(axis=1)), np.flatnonzero(~gone)
-        if len(j):
-            for k, (m, S) in enumerate(zip(means, sigmas)):
-                out[rows, k] = ss.multivariate_normal(m[j], S[np.ix_(j, j)]).logpdf(X[np.ix_(rows, j)])
-    return out
-
-
-FULL = {
-    "LDA": lambda: LinearDiscriminantAnalysis(),
-    "LDA lsqr": lambda: LinearDiscriminantAnalysis("lsqr"),
-    "LDA lsqr, priors": lambda: LinearDiscriminantAnalysis("lsqr", priors=[0.4, 0.6]),
-    "QDA": lambda: QuadraticDiscriminantAnalysis(),
-    "shared": lambda: GaussianDiscriminant(),
-    "per-class": lambda: GaussianDiscriminant("per-class"),
-    "diagonal": lambda: GaussianDiscriminant("diagonal"),
-    "spherical": lambda: GaussianDiscriminant("spherical"),
-    "groups": lambda: GaussianDiscriminant({0: "one", 1: "two"}),
-}
-
-
-@pytest.mark.parametrize("case", FULL)
-@pytest.mark.parametrize("labels_too", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_missing_cells_by_em(case, labels_too, weighted):
-    X, y = continuous(seed=4)
-    holes = with_gaps(X)
-    holes[7] = np.nan  # nothing at all is known of it but its label
-    labels = half_labelled(y) if labels_too else y.astype(object)
-    weight = np.linspace(0.5, 2, len(y)) if weighted else None
-    model = FULL[case]().set_params(em_max_iter=2000).fit(holes, labels, sample_weight=weight)
-    path = model.log_likelihoods_
-    if "priors" not in case:  # there classes are averaged by their priors, which is not the likelihood's step
-        assert (np.diff(path) >= -1e-10).all()
-    sigmas = [model.covariance_] * 2 if case.startswith("LDA") else model.covariance_
-    density = marginal_densities(holes, model.means_, sigmas)
-    joint = density + np.log(model.class_prior_)
-    codes = codes_of(labels)
-    seen = np.where(codes < 0, logsumexp(joint, axis=1), joint[np.arange(len(y)), codes])
-    assert path[-1] == pytest.approx(np.average(seen, weights=weight), rel=1e-9)
-    np.testing.assert_allclose(model.class_log_density(holes), density, rtol=1e-8, atol=1e-8)
-    text = str(model.verdict_)
-    assert "local" in text and ("missing cells" in text or labels_too)
-
-
-def pack(means, roots):
-    p = means.shape[1]
-    return np.concatenate([means.ravel(), *[L[np.tril_indices(p)] for L in roots]])
-
-
-def unpack(theta, k, p, g):
-    means, rest = theta[: k * p].reshape(k, p), theta[k * p :].reshape(g, -1)
-    sigmas = []
-    for part in rest:
-        L = np.zeros((p, p))
-        L[np.tril_indices(p)] = part
-        sigmas.append(L @ L.T)
-    return means, sigmas
-
-
-@pytest.mark.parametrize("shared", [True, False])
-def test_the_maximum_is_that_of_a_direct_search(shared):
-    """A tiny table: the observed-data likelihood maximised over means and Cholesky roots by BFGS."""
-    rng = np.random.default_rng(5)
-    y = np.arange(26) % 2
-    X = rng.standard_normal((26, 2)) @ np.array([[1.0, 0.8], [0.0, 0.6]]) + y[:, None] * [1.5, -1.0]
-    holes = with_gaps(X, 0.3, seed=6)
-    make = LinearDiscriminantAnalysis if shared else QuadraticDiscriminantAnalysis
-    model = make(em_tol=1e-14, em_max_iter=20_000).fit(holes, y)
-    sigmas = [model.covariance_] if shared else model.covariance_
-    prior = np.log(np.bincount(y) / len(y))
-
-    def loss(theta):
-        means, S = unpack(theta, 2, 2, 1 if shared else 2)
-        density = marginal_densities(holes, means, S * 2 if shared else S)
-        return -np.mean((density + prior)[np.arange(len(y)), y])
-
-    start = pack(np.array([X[y == k].mean(axis=0) for k in (0, 1)]), [np.eye(2)] * len(sigmas))
-    found = minimize(loss, start, method="BFGS", options={"gtol": 1e-7})
-    assert model.log_likelihoods_[-1] == pytest.approx(-found.fun, abs=1e-8)
-    means, best = unpack(found.x, 2, 2, len(sigmas))
-    np.testing.assert_allclose(model.means_, means, atol=1e-3)
-    np.testing.assert_allclose(sigmas, best, atol=1e-3)
-
-
-def test_the_maximum_of_a_mixture_is_a_stationary_point():
-    """Unlabelled rows and missing cells at once: no direction of the parameters raises the likelihood."""
-    X, y = continuous(seed=8, n=60)
-    holes, labels = with_gaps(X[:, :2], 0.2, seed=1), half_labelled(y)
-    model = LinearDiscriminantAnalysis(em_tol=1e-14, em_max_iter=20_000).fit(holes, labels)
-    codes = codes_of(labels)
-
-    def likelihood(means, sigma, logit):
-        prior = np.array([-np.logaddexp(0, logit), -np.logaddexp(0, -logit)])
-        joint = marginal_densities(holes, means, [sigma] * 2) + prior
-        return np.mean(np.where(codes < 0, logsumexp(joint, axis=1), joint[np.arange(len(codes)), codes]))
-
-    at = [model.means_, model.covariance_, np.log(model.class_prior_[1] / model.class_prior_[0])]
-    top = likelihood(*at)
-    assert top == pytest.approx(model.log_likelihoods_[-1], rel=1e-10)
-    rng = np.random.default_rng(0)
-    for _ in range(10):
-        d, S, t = rng.standard_normal((2, 2)), rng.standard_normal((2, 2)), rng.standard_normal()
-        h = 1e-4
-        slope = [likelihood(at[0] + s * h * d, at[1] + s * h * (S + S.T), at[2] + s * h * t) for s in (1, -1)]
-        assert abs(slope[0] - slope[1]) / (2 * h) < 1e-5
-        assert max(slope) < top + 1e-9
-
-
-@pytest.mark.parametrize("tie", ["none", "class", "feature", "both"])
-def test_columns_that_are_independent_need_no_em_for_missing_cells(tie):
-    X, y = continuous(seed=4)
-    holes = with_gaps(X)
-    model = GaussianNB(tie=tie, var_smoothing=0).fit(holes, y)
-    assert model.verdict_.status == "closed form" and not hasattr(model, "log_likelihoods_")
-    if tie == "none":
-        by_em = GaussianDiscriminant("diagonal", em_tol=1e-13, em_max_iter=10_000).fit(holes, y)
-        np.testing.assert_allclose(by_em.means_, model.theta_, atol=1e-5)
-        np.testing.assert_allclose([np.diag(S) for S in by_em.covariance_], model.var_, rtol=1e-4)
-        np.testing.assert_allclose(by_em.predict_proba(holes), model.predict_proba(holes), atol=1e-5)
-
-
-def test_em_recovers_a_covariance_that_complete_rows_would_not_show():
-    """Four of five rows have a gap: what the complete rows alone say is far worse."""
-    rng = np.random.default_rng(9)
-    y = np.arange(3000) % 2
-    S = np.array([[1.0, 0.8, 0.4], [0.8, 1.0, 0.6], [0.4, 0.6, 1.0]])
-    X = rng.multivariate_normal(np.zeros(3), S, 3000) + 2.0 * y[:, None]
-    holes = X.copy()
-    which = rng.integers(0, 15, 3000)
-    for j in range(3):
-        holes[which // 4 == j, j] = np.nan
-    model = LinearDiscriminantAnalysis().fit(holes, y)
-    np.testing.assert_allclose(model.covariance_, S, atol=0.08)
-    np.testing.assert_allclose(model.means_, [[0] * 3, [2] * 3], atol=0.08)
-
-
-def test_missing_cells_in_a_class_that_never_shows_a_column():
-    X, y = continuous(seed=4)
-    holes = X.copy()
-    holes[y == 1, 2] = np.nan
-    for make in (LinearDiscriminantAnalysis, GaussianDiscriminant, GaussianNB):
-        model = make().fit(holes, y)
-        assert np.isfinite(model.predict_proba(X)).all() and np.isfinite(model.score_samples(holes)).all()
-        assert model.score(holes, y) > 0.7
 
 
 # ---- refusals and stops ----

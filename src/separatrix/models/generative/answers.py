@@ -52,11 +52,13 @@ class PosteriorAnswers(Classifier):
         check_is_fitted(self)
         now = object.__new__(type(self))
         now.__dict__.update(self.__dict__)
-        k = len(self.classes_)
-        with np.errstate(all="ignore"):
-            log_prior = np.log(state(self, self._prior_name, (k,)))
-        now._log_prior = np.where(np.asarray(self.class_count_) == 0, -np.inf, log_prior)
+        now._log_prior = np.where(np.asarray(self.class_count_) == 0, -np.inf, self._public_log_prior())
         return now
+
+    def _public_log_prior(self) -> FloatArray:
+        """log π (K,) as the public numbers have it."""
+        with np.errstate(all="ignore"):
+            return np.log(state(self, self._prior_name, (len(self.classes_),)))
 
     def _kept(self, values: Any) -> Any:
         """A fitted array in the type of the rows it came from."""

@@ -21,7 +21,6 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray, logsumexp
@@ -45,6 +44,7 @@ from separatrix.models.generative.impossible import Findings, warn_no_spread
 from separatrix.models.generative.labels import are_words, places_of, union
 from separatrix.models.generative.reading import TableReader
 from separatrix.models.generative.state import Report, publish, report
+from separatrix.models.generative.verified import Equations, LabelledRows, verdict_from_data
 from separatrix.models.parameters import check_class_weight, class_factors
 from separatrix.verdict.build import closed_form
 from separatrix.verdict.gaps import ROUNDING
@@ -283,27 +283,18 @@ class Generative(TableReader):
         return weight / weight.sum()
 
     def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any) -> Verdict:
-        """The mean of −log p(x, y) over the rows, one by one, beside that of the formula applied to these rows."""
-        value = self._mean_loss(X, y, sample_weight)
-        best = clone(self).fit(X, y, sample_weight)._mean_loss(X, y, sample_weight)
-        gap = max(abs(value - best), ROUNDING * abs(value))
-        same = gap <= self._tolerance * max(1.0, abs(value))
-        status: Any = self.verdict_.status if same else "not converged"
-        return replace(
-            self.verdict_, status=status, objective=value, gap=gap if status == "closed form" else np.inf,
-            unique=True if status == "closed form" else None, sweeps=3.0, stopped_by="verified from data",
-            findings=(f"a fit to these data has mean loss {best:.10g}", *self.verdict_.findings[1:]),
-        )  # fmt: skip
+        return verdict_from_data(self, X, y, sample_weight)
 
-    def _mean_loss(self, X: Any, y: Any, sample_weight: Any) -> float:
-        joint = np.asarray(self.predict_joint_log_proba(X))
-        classes, codes = read_some_labels(y, len(joint), self.classes_)
-        codes = np.append(places_of(classes, self.classes_), -1)[codes]
+    def _losses(self, X: Any, joint: FloatArray, codes: np.ndarray) -> FloatArray:
+        """−log p(x, y) of each row, or −log p(x) where it has no label (code −1): (n,)."""
         seen = np.where(codes < 0, logsumexp(joint), joint[np.arange(len(joint)), codes])
-        if self._base_counts:
+        if self._base_counts or hasattr(self, "log_likelihoods_"):  # EM counts it
             seen += np.asarray(self._on_rows(X, self._tiled(self._now()._log_base)))
-        weight = self._class_weighted(read_weights(sample_weight, len(seen)), codes, self.classes_, False)
-        return -float(np.average(seen, weights=weight))
+        return -seen
+
+    def _equations(self, rows: LabelledRows) -> Equations:
+        """How well the public numbers solve the moment equations of these rows (verified.py), the prior's apart."""
+        raise NotImplementedError
 
     def _log_prior_density(self) -> float:
         """log of the prior density of the parameters, up to a constant: what smoothing adds to the likelihood."""

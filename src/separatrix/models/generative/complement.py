@@ -12,7 +12,7 @@ Shapes: counts X (n, p), K classes. Cost: one sweep, O(stored cells); prediction
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -20,14 +20,13 @@ import numpy as np
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import GroupSums
 from separatrix.data.counts import log_shares
-from separatrix.data.door import read_some_labels, read_weights
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.generative.impossible import Findings
-from separatrix.models.generative.labels import places_of
 from separatrix.models.generative.multinomial_nb import MultinomialNB
 from separatrix.models.generative.parts.bag import BagPart
 from separatrix.models.generative.parts.smoothing import Smoothing
 from separatrix.models.generative.state import Derived, Report, report
+from separatrix.models.generative.verified import Equations, LabelledRows, share_equations
 
 
 @dataclass(eq=False)
@@ -56,6 +55,19 @@ class ComplementPart(BagPart):
         with np.errstate(invalid="ignore"):
             loss = np.where(others == 0, 0.0, others * self.weights.T).sum()
         return residual, float(loss)
+
+    def equations(self, rows: LabelledRows) -> Equations:
+        counts = rows.sums()
+        others = np.maximum(counts.sum(axis=0) - counts, 0.0)
+        add = np.broadcast_to(self._virtual(counts), others.shape)
+        with np.errstate(all="ignore"):
+            log_wanted = np.log((others + add) / (others + add).sum(axis=1, keepdims=True))
+        log_wanted = np.where(np.isnan(log_wanted), -np.log(others.shape[1]), log_wanted)
+        size = log_wanted.sum(axis=1, keepdims=True) if self.norm else -1.0
+        found = share_equations(np.exp(self.weights.T * size), others, add, rows.total)
+        with np.errstate(invalid="ignore"):
+            loss = np.where(others == 0, 0.0, others * (log_wanted / size)).sum() / rows.total
+        return replace(found, loss=float(loss))
 
 
 @constructor
@@ -130,17 +142,12 @@ class ComplementNB(MultinomialNB):
     def _linear(self) -> tuple[FloatArray, FloatArray]:
         return self._public_shares(), np.zeros(len(self.classes_))
 
-    def _mean_loss(self, X: Any, y: Any, sample_weight: Any) -> float:
-        """The mean over rows of Σ_{l≠y} x·w_l, from the public weights."""
-        scores = np.asarray(self.predict_joint_log_proba(X))
-        scores = np.where(np.asarray(self.class_count_) == 0, 0.0, scores)
-        classes, codes = read_some_labels(y, len(scores), self.classes_)
-        codes = places_of(classes, self.classes_)[codes]
-        own = np.zeros(len(scores))
-        if len(self.classes_) > 1:
-            own = scores.sum(axis=1) - scores[np.arange(len(scores)), codes]
-        weight = self._class_weighted(read_weights(sample_weight, len(scores)), codes, self.classes_, False)
-        return float(np.average(own, weights=weight))
+    def _losses(self, X: Any, joint: FloatArray, codes: np.ndarray) -> FloatArray:
+        """Σ_{l≠y} x·w_l of each row, from the public weights: (n,)."""
+        scores = np.where(np.asarray(self.class_count_) == 0, 0.0, joint)
+        if len(self.classes_) == 1:
+            return np.zeros(len(scores))
+        return scores.sum(axis=1) - scores[np.arange(len(scores)), codes]
 
     def _objective(self, objective: float, weight: FloatArray, prior: FloatArray) -> float:
         return objective if len(weight) > 1 else 0.0

@@ -18,6 +18,7 @@ has no closed form. Cost O(np²) for a fit and for QDA's prediction, O(npK) for 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from separatrix.models.generative.facts import ClassFacts
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.missing import column_moments, completed, incomplete, marginal, members_of
 from separatrix.models.generative.state import publish, report, state
+from separatrix.models.generative.verified import Equations, LabelledRows, gaussian_equations
 
 
 class Gaussian(Generative):
@@ -45,6 +47,7 @@ class Gaussian(Generative):
     _prior_name = "priors_"
     means_: Any
     priors_: Any
+    covariance_: Any
 
     @property
     def class_prior_(self) -> Any:
@@ -310,6 +313,42 @@ class Gaussian(Generative):
         inner = (self.means_ - self._centre) @ self._whiten[0]
         self._beta = inner @ self._whiten[0].T
         self._gamma = -0.5 * np.sum(inner**2, axis=1)
+
+    # ---- verified ----
+
+    def _public_normals(self) -> tuple[FloatArray, FloatArray]:
+        """Means (K, p) and covariances (K, p, p) as the public numbers have them."""
+        means = state(self, "means_", (len(self.classes_), self.n_features_in_))
+        sigmas = self.covariance_ if isinstance(self.covariance_, tuple) else (self.covariance_,)
+        return means, np.broadcast_to(np.asarray(sigmas, dtype=np.float64), (len(means), *sigmas[0].shape))
+
+    def _equations(self, rows: LabelledRows) -> Equations:
+        """Σ̂ follows from the scatter of the rows as the parameters say (`_covariances`)."""
+        group, live = self._groups(self.classes_), rows.weight > 0
+        means, sigmas = self._public_normals()
+        m, S = rows.scatters(group, means, sigmas)
+        now = copy(self)
+        if self.covariance_estimator is not None:
+            codes = np.where(
+                live[rows.R.argmax(axis=1)] & (rows.R > 0).any(axis=1), rows.R.argmax(axis=1), -1
+            )
+            hard = rows.rows.with_targets(codes, rows.R.max(axis=1))
+            now._estimated = estimated(hard, self.classes_.tolist(), self.covariance_estimator)
+        scatter = GroupScatter(rows.weight, m, np.zeros_like(m), S, group)
+        fourth = rows.fourths(m, S) if self.shrinkage == "auto" else None
+        wanted = now._covariances(ClassFacts(rows.weight, scatter), fourth)
+        total = Equations()
+        for g, sigma in enumerate(wanted):
+            mine = live & (group == g) if len(wanted) > 1 else live
+            if mine.any():
+                raw = (S[g] if len(wanted) > 1 else S.sum(axis=0)) / rows.total
+                share, found = rows.weight[mine] / rows.total, sigmas[mine][0]
+                total += gaussian_equations(share, means[mine], found, m[mine], sigma, raw, self.tol)
+        return total + self._form_equations(rows, m, wanted)
+
+    def _form_equations(self, rows: LabelledRows, m: FloatArray, wanted: list[FloatArray]) -> Equations:
+        """Of public numbers that follow from means and covariances; none here."""
+        return Equations()
 
     # ---- densities ----
 

@@ -30,6 +30,7 @@ from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.parts.part import ColumnsPart
 from separatrix.models.generative.parts.smoothing import Smoothing
 from separatrix.models.generative.state import Derived, Report, state
+from separatrix.models.generative.verified import Equations, LabelledRows
 
 
 class Naive(Generative):
@@ -62,6 +63,9 @@ class Naive(Generative):
         now = super()._now()
         now._parts = self._live_parts()
         return now
+
+    def _equations(self, rows: LabelledRows) -> Equations:
+        return sum((p.equations(rows.changed(p.of)) for p in self._live_parts()), Equations())
 
     def _log_density(self, cells: Any) -> FloatArray:
         out = np.zeros((cells.shape[0], len(self.classes_)))
@@ -140,11 +144,8 @@ class Counted(Naive):
             self._refuse_cells(cells, 0)
         return cells
 
-    def _now(self) -> Any:
-        now = super()._now()
-        log_prior = state(self, "class_log_prior_", (len(self.classes_),))
-        now._log_prior = np.where(np.asarray(self.class_count_) == 0, -np.inf, log_prior)
-        return now
+    def _public_log_prior(self) -> FloatArray:
+        return state(self, "class_log_prior_", (len(self.classes_),))
 
     def _public_shares(self) -> FloatArray:
         """``feature_log_prob_`` (K, p) as it stands."""

@@ -82,6 +82,12 @@ class QuadraticDiscriminantAnalysis(Gaussian):
         self.scalings_ = [self._kept(s**2) for _, s in axes]
         self._as_fitted = [a.copy() for a in (*self.rotations_, *self.scalings_)]
 
+    def _public_normals(self) -> tuple[FloatArray, FloatArray]:
+        axes = [
+            (np.asarray(R, dtype=np.float64), S) for R, S in zip(self.rotations_, self.scalings_, strict=True)
+        ]
+        return super()._public_normals()[0], np.array([(R * S) @ R.T for R, S in axes])
+
     def _now(self) -> Any:
         now = super()._now()
         k = len(self.classes_)

@@ -18,6 +18,7 @@ from separatrix.data.counts import class_sums, log_shares, scores
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.parts.part import ColumnsPart
 from separatrix.models.generative.parts.smoothing import Smoothing
+from separatrix.models.generative.verified import Equations, LabelledRows, share_equations
 
 
 @dataclass(eq=False)
@@ -34,10 +35,7 @@ class BagPart(ColumnsPart):
     def solve(self, s: GroupSums, weight: FloatArray, findings: Findings, model: Any) -> tuple[float, float]:
         k, p = s.value.shape
         self.count = s.value
-        if self.smoothing.rule is None:
-            add = self.smoothing.rows(np.empty((1, p)))[0]
-        else:  # the levels are the columns
-            add = self.smoothing.rows((s.value.sum(axis=0) / max(s.value.sum(), 1e-300)).reshape(p, 1))[:, 0]
+        add = self._virtual(s.value)
         shares = (
             log_shares(s.value, add)
             if (add >= 0).all()
@@ -52,6 +50,16 @@ class BagPart(ColumnsPart):
             self.weights if self.weights.size < 1 << 17 else self.weights[:, :1]
         )  # a vocabulary: one class
         return float(np.max(np.abs(np.exp(looked_at).sum(axis=0) - 1.0))), shares.loss
+
+    def _virtual(self, counts: FloatArray) -> FloatArray:
+        """Virtual rows of each column (p,); under a rule the columns are the levels."""
+        if self.smoothing.rule is None:
+            return self.smoothing.rows(np.empty((1, counts.shape[1])))[0]
+        return self.smoothing.rows((counts.sum(axis=0) / max(counts.sum(), 1e-300))[:, None])[:, 0]
+
+    def equations(self, rows: LabelledRows) -> Equations:
+        counts = rows.sums()
+        return share_equations(np.exp(self.weights.T), counts, self._virtual(counts), rows.total)
 
     @property
     def log_prior(self) -> float:  # type: ignore[override]

@@ -17,6 +17,7 @@ from separatrix.data.counts import class_sums, scores
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.parts.part import ColumnsPart, side_by_side
 from separatrix.models.generative.parts.smoothing import Smoothing
+from separatrix.models.generative.verified import Equations, LabelledRows, share_equations
 
 
 @dataclass(eq=False)
@@ -92,6 +93,22 @@ class BernoulliPart(ColumnsPart):
         with np.errstate(all="ignore"):
             now = self.at(np.where(theta == self.theta, self.log_yes, np.log(theta)))
         return now
+
+    def equations(self, rows: LabelledRows) -> Equations:
+        yes, seen = np.zeros((2, *self.log_yes.shape))
+        for cells, R in rows.changed(self._ones):
+            dense = isinstance(cells, np.ndarray)
+            yes += R.T @ np.nan_to_num(cells) if dense else (cells.T @ R).T
+            seen += R.T @ ~np.isnan(cells) if dense else R.sum(axis=0)[:, None]
+        with np.errstate(all="ignore"):
+            q = np.nan_to_num(yes.sum(axis=0) / seen.sum(axis=0), nan=0.5)
+        both = np.array([1.0 - q, q])
+        virtual = np.moveaxis(self.smoothing.rows(both), 0, -1)
+        counts = np.stack([seen - yes, yes], axis=-1)
+        empty = np.maximum(counts + virtual, 0.0).sum(axis=-1, keepdims=True) == 0
+        counts = np.where(empty, 1e-290 * both.T, counts)  # then the share in all classes counts
+        found = np.stack([-np.expm1(self.log_yes), np.exp(self.log_yes)], axis=-1)
+        return share_equations(found, counts, virtual, rows.total, only=1)
 
     def add_log_density(self, cells: Any, out: FloatArray) -> None:
         ones = self._ones(cells)

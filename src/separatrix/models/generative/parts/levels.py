@@ -15,6 +15,7 @@ from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import GroupCounts, Members
 from separatrix.models.generative.parts.part import ColumnsPart
 from separatrix.models.generative.parts.smoothing import Smoothing
+from separatrix.models.generative.verified import Equations, LabelledRows, share_equations
 
 
 @dataclass(eq=False)
@@ -35,9 +36,7 @@ class LevelsPart(ColumnsPart):
         self.log_share, self.log_never, loss, zeros, self.log_prior = [], [], 0.0, 0, 0.0
         for j, table in enumerate(self.tables):
             size = table.shape[1]
-            marginal = table.sum(axis=0) / max(table.sum(), 1e-300)
-            columns = np.tile(marginal[:, None], (1, max(np.size(self.smoothing.alpha), j + 1)))
-            add = self.smoothing.rows(columns)[:, j]
+            add = self._virtual(table, j)
             with np.errstate(divide="ignore", invalid="ignore"):
                 smooth = np.maximum(table + add, 0.0)
                 total = smooth.sum(axis=1, keepdims=True)
@@ -53,6 +52,22 @@ class LevelsPart(ColumnsPart):
         if zeros:
             findings.append(f"{zeros} class–level pairs were never seen")
         return max(float(np.max(np.abs(np.exp(t).sum(axis=1) - 1.0))) for t in self.log_share), loss
+
+    def _virtual(self, table: FloatArray, j: int) -> FloatArray:
+        """Virtual rows of each level of column j: (L_j,)."""
+        marginal = table.sum(axis=0) / max(table.sum(), 1e-300)
+        columns = np.tile(marginal[:, None], (1, max(np.size(self.smoothing.alpha), j + 1)))
+        return self.smoothing.rows(columns)[:, j]
+
+    def equations(self, rows: LabelledRows) -> Equations:
+        total = Equations()
+        for j, log_share in enumerate(self.log_share):
+            levels = np.arange(log_share.shape[1])
+            table = sum(R.T @ (cells[:, j, None] == levels) for cells, R in rows)
+            beyond = any((R[cells[:, j] >= len(levels)] > 0).any() for cells, R in rows)
+            found = share_equations(np.exp(log_share), table, self._virtual(table, j), rows.total)
+            total += Equations(np.inf, np.inf) if beyond else found
+        return total
 
     def at(self, log_share: list[FloatArray]) -> Self:
         """At log θ of every column, (K, L_j) each; what an unseen level has goes by the counts."""

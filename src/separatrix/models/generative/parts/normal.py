@@ -16,6 +16,7 @@ from separatrix.core.statistics.grouped import GroupMoments, Members
 from separatrix.data.moments import worth_compiling
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.parts.part import ColumnsPart, side_by_side
+from separatrix.models.generative.verified import Equations, LabelledRows, normal_equations
 
 NEAR = 30.0  # distance of class means from the origin, in units of spread, up to which squares of x keep their digits
 ERASED = 1e-3  # of a column's variance over what is added to it, below which the column says nothing any more
@@ -116,6 +117,9 @@ class NormalPart(ColumnsPart):
             now.constant = np.where(now.silent, 0.0, constant)
             now.far = bool(np.max(np.abs(offset) / spread, initial=0.0) > FAR_APART)
         return now
+
+    def equations(self, rows: LabelledRows) -> Equations:
+        return normal_equations(rows, self.mean, self.variance, self.smooth, self.per_column, self.tie)
 
     def add_log_density(self, cells: Any, out: FloatArray) -> None:
         if self.far:

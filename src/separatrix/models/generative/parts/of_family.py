@@ -17,6 +17,9 @@ from separatrix.core.statistics.grouped import GroupMoments, Members
 from separatrix.models.generative.facts import PartFacts
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.parts.part import ColumnsPart, side_by_side
+from separatrix.models.generative.verified import Equations, LabelledRows, family_equations, family_moments
+
+Means = tuple[FloatArray, ...]
 
 
 @dataclass(eq=False)
@@ -34,14 +37,8 @@ class FamilyPart(ColumnsPart):
         facts, base = s.parts[:-1], s.parts[-1]
         means, pooled = tuple(m.mean for m in facts), tuple(m.pooled() for m in facts)
         everyone = tuple(m.mean for m in pooled)
-        zeros = (
-            (count > 0) & (means[0] == 0)
-            if f.name in ("poisson", "exponential")
-            else np.zeros_like(count, bool)
-        )
+        means, zeros = self._without_zeros(count, means, everyone)
         if zeros.any():
-            share = self.alpha / (count + self.alpha) if self.alpha else 1e-9
-            means = (np.where(zeros, np.maximum(share * everyone[0], 1e-300), means[0]),)
             where = self._named(model, zeros.any(axis=0))
             findings.append(
                 f"only zeros in a class in {where}: {self.alpha:g} virtual rows of the column's mean there"
@@ -57,6 +54,26 @@ class FamilyPart(ColumnsPart):
         }
         loss = total_loss(f, self.fitted, count, means, second) - float(np.sum(base.weight * base.mean))
         return f.moment_residual(found, means, second, count), loss
+
+    def _without_zeros(self, count: FloatArray, means: Means, everyone: Means) -> tuple[Means, np.ndarray]:
+        """The means, those of classes that hold only zeros raised by virtual rows, and which those are."""
+        if self.family.name not in ("poisson", "exponential"):
+            return means, np.zeros_like(count, bool)
+        zeros = (count > 0) & (means[0] == 0)
+        share = self.alpha / (count + self.alpha) if self.alpha else 1e-9
+        return (np.where(zeros, np.maximum(share * everyone[0], 1e-300), means[0]),), zeros
+
+    def equations(self, rows: LabelledRows) -> Equations:
+        f = self.family
+        count, means, second = family_moments(rows, f)
+        with np.errstate(all="ignore"):
+            every = count.sum(axis=0)
+            everyone = tuple((count * m).sum(axis=0) / every for m in means)
+            spread = (second + count * (means[0] - everyone[0]) ** 2).sum(axis=0)
+            means = self._without_zeros(count, means, everyone)[0]
+        wanted, rest = f.estimate(count, means, second), f.estimate(every, everyone, spread)
+        wanted = {n: np.where(count == 0, np.nan_to_num(rest[n], nan=1.0), v) for n, v in wanted.items()}
+        return family_equations(rows, f, self.fitted, wanted, count, means, second, shared=False)
 
     def at_parameters(self, columns: list[dict[str, FloatArray]]) -> Self:
         now = copy(self)

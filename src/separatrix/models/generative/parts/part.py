@@ -20,6 +20,7 @@ import numpy as np
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import Members
 from separatrix.models.generative.impossible import Findings
+from separatrix.models.generative.verified import Equations, LabelledRows
 
 
 class ColumnsPart:
@@ -44,6 +45,10 @@ class ColumnsPart:
 
     def solve(self, s: Any, weight: FloatArray, findings: Findings, model: Any) -> tuple[float, float]:
         """Set the parameters from merged facts; the moment residual, and −Σ log p of the rows."""
+        raise NotImplementedError
+
+    def equations(self, rows: LabelledRows) -> Equations:
+        """How well the numbers solve the equations of these rows (verified.py); only of a part made by `at`."""
         raise NotImplementedError
 
     def add_log_density(self, cells: Any, out: FloatArray) -> None:
