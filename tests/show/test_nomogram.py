@@ -27,8 +27,7 @@ from separatrix import (
     QuadraticDiscriminantAnalysis,
     TableEncoder,
 )
-from separatrix.show import NomogramDisplay
-from separatrix.show.nomogram import spaced
+from separatrix.show.nomogram import NomogramDisplay, spaced
 
 X, y = load_iris(return_X_y=True)
 late = y == 2

@@ -5,11 +5,13 @@ from __future__ import annotations
 from separatrix.files.tags import HOMES, OWN
 from separatrix.files.tags import SPARSE as _SPARSE
 
-STATISTICS = frozenset(
-    home for tag, home in OWN.items() if tag.startswith("statistic.")
-)  # built by constructors
+# built by constructors, which only seal arrays; files of before these were statistics have those of a generative model
+# by their attributes
+STATISTICS = frozenset(home for tag, home in OWN.items() if tag.startswith(("statistic.", "generative.")))
 SPARSE = frozenset(_SPARSE.values())
-OBJECTS = frozenset(HOMES.values()) - STATISTICS - SPARSE  # built by ``__new__`` and attributes
+OBJECTS = frozenset(  # built by ``__new__`` and attributes
+    home for tag, home in HOMES.items() if not tag.startswith(("statistic.", "sparse."))
+)
 
 _SIZED = [f"{kind}{bits}" for kind in ("int", "uint", "float") for bits in (8, 16, 32, 64)]
 SCALARS = frozenset(("numpy", name) for name in ("bool", "str_", *_SIZED) if name != "float8")

@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.core.grouped import GroupScatter
 from separatrix.core.numerics import EPS, FloatArray, logsumexp
+from separatrix.core.statistics.grouped import GroupScatter
 from separatrix.data.door import is_count
 from separatrix.data.estimator import constructor
 from separatrix.models.base import LinearClassifier
