@@ -27,7 +27,8 @@ from separatrix import (
     QuadraticDiscriminantAnalysis,
     TableEncoder,
 )
-from separatrix.show.nomogram import NomogramDisplay, spaced
+from separatrix.show import NomogramDisplay
+from separatrix.show.nomogram import spaced
 
 X, y = load_iris(return_X_y=True)
 late = y == 2

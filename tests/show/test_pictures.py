@@ -32,15 +32,23 @@ from separatrix import (
 )
 from separatrix.judge.learning_curve import learning_curve
 from separatrix.judge.scores import calibration_error
-from separatrix.show.boosting import BoostingDisplay
-from separatrix.show.calibration import CalibrationDisplay, binomial_interval
-from separatrix.show.coefficients import CoefficientsDisplay
-from separatrix.show.confusion import ConfusionDisplay
-from separatrix.show.curves import LearningCurveDisplay, ValidationCurveDisplay
-from separatrix.show.margins import MarginsDisplay
-from separatrix.show.paths import OptimiserPathDisplay
-from separatrix.show.rates import PrecisionRecallDisplay, RocDisplay, delong
-from separatrix.show.thresholds import CostDisplay, ThresholdDisplay, all_cuts
+from separatrix.show import (
+    BoostingDisplay,
+    CalibrationDisplay,
+    CoefficientsDisplay,
+    ConfusionDisplay,
+    CostDisplay,
+    LearningCurveDisplay,
+    MarginsDisplay,
+    OptimiserPathDisplay,
+    PrecisionRecallDisplay,
+    RocDisplay,
+    ThresholdDisplay,
+    ValidationCurveDisplay,
+)
+from separatrix.show.calibration import binomial_interval
+from separatrix.show.rates import delong
+from separatrix.show.thresholds import all_cuts
 
 X, y = load_iris(return_X_y=True)
 late = y == 2

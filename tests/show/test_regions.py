@@ -15,9 +15,10 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC as SklearnSVC
 
 from separatrix import SVC, GaussianNB, LinearSVC, LogisticRegression, NaiveBayes
+from separatrix.show import DecisionRegionsDisplay
 from separatrix.show.plane import discriminant_directions
 from separatrix.show.reading import Table
-from separatrix.show.regions import DecisionRegionsDisplay, is_margin_machine, support_rows
+from separatrix.show.regions import is_margin_machine, support_rows
 
 X, y = load_iris(return_X_y=True)
 NAMES = ["a", "b", "c", "d"]

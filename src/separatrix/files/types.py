@@ -5,8 +5,8 @@ from __future__ import annotations
 from separatrix.files.tags import HOMES, OWN
 from separatrix.files.tags import SPARSE as _SPARSE
 
-# built by constructors, which only seal arrays; files of before these were statistics have those of a generative model
-# by their attributes
+# built by constructors, which only seal arrays; in older files those of generative models stand by their
+# attributes
 STATISTICS = frozenset(home for tag, home in OWN.items() if tag.startswith(("statistic.", "generative.")))
 SPARSE = frozenset(_SPARSE.values())
 OBJECTS = frozenset(  # built by ``__new__`` and attributes
