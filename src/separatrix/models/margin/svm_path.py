@@ -22,8 +22,7 @@ from sklearn.metrics import get_scorer
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_count, is_positive
-from separatrix.data.frames import data_frame
-from separatrix.data.pictures import pyplot
+from separatrix.data.extras import data_frame, pyplot
 from separatrix.inference.summary import Summary
 from separatrix.models.margin.svc import SVC
 from separatrix.models.margin.svm_folds import Search, cut, read
