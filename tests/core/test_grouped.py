@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from separatrix.core.statistics import grouped
+from separatrix.core.statistics import members as members_module
 from separatrix.core.statistics.grouped import GroupCounts, GroupMoments, GroupScatter, GroupSums, Members
 
 P = 3
@@ -162,18 +162,18 @@ def test_many_classes_are_sorted_and_few_multiplied_with_one_answer(t):
     few = Members(k, codes=codes, weight=weight).matrix.T @ X
     out = []
     for limit in (0, 1000):
-        old, grouped.FEW_CLASSES = grouped.FEW_CLASSES, limit
+        old, members_module.FEW_CLASSES = members_module.FEW_CLASSES, limit
         try:
             out.append(Members(k, codes=codes, weight=weight).sum(X))
         finally:
-            grouped.FEW_CLASSES = old
+            members_module.FEW_CLASSES = old
     for sums in out:
         np.testing.assert_allclose(sums, few, rtol=1e-12, atol=1e-12 * (1 + np.abs(X).sum()))
 
 
 def test_more_classes_than_are_multiplied():
     rng = np.random.default_rng(0)
-    k = 3 * grouped.FEW_CLASSES
+    k = 3 * members_module.FEW_CLASSES
     X, codes = rng.normal(1e3, 1.0, (700, P)), rng.integers(-1, k - 5, 700)
     weight = rng.choice(WEIGHTS, 700)
     moments = GroupMoments.of(X, Members(k, codes=codes, weight=weight))

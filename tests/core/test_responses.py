@@ -27,9 +27,9 @@ from separatrix.core.responses import (
     Poisson,
     Response,
     Tweedie,
-    divergence,
     response,
 )
+from separatrix.core.responses.deviance import divergence
 
 mp = mpmath.mpf
 

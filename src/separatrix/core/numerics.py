@@ -9,13 +9,23 @@ last axis, O(size).
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 FloatArray = NDArray[np.floating]
 
 EPS = float(np.finfo(np.float64).eps)
+TINY = float(np.finfo(np.float64).tiny)
 LOG_2PI = float(np.log(2 * np.pi))
+
+
+def real(x: ArrayLike) -> FloatArray:
+    """x as floating point: integers and booleans become float64 (a negated uint8 or bool is not its negative)."""
+    x = np.asarray(x)
+    return x if x.dtype.kind == "f" else x.astype(np.float64)
 
 
 def log1pexp(x: ArrayLike) -> FloatArray:
@@ -24,7 +34,7 @@ def log1pexp(x: ArrayLike) -> FloatArray:
     >>> log1pexp([-1000.0, 0.0, 1000.0])
     array([0.00000000e+00, 6.93147181e-01, 1.00000000e+03])
     """
-    x = _real(x)
+    x = real(x)
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
@@ -34,7 +44,7 @@ def expit(x: ArrayLike) -> FloatArray:
     >>> expit([-1000.0, 0.0, 1000.0])
     array([0. , 0.5, 1. ])
     """
-    x = _real(x)
+    x = real(x)
     e = np.exp(-np.abs(x))
     return np.where(x >= 0, 1.0, e) / (1.0 + e)
 
@@ -47,7 +57,7 @@ def logit(p: ArrayLike) -> FloatArray:
     >>> logit([0.0, 0.5, 1.0])
     array([-inf,   0.,  inf])
     """
-    p = _real(p)
+    p = real(p)
     middle = np.abs(p - 0.5) < 0.25
     inner = np.where(middle, p, 0.5)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -60,7 +70,7 @@ def logsumexp(x: FloatArray) -> FloatArray:
     >>> logsumexp(np.array([[1e4, 1e4]])).round(4)
     array([10000.6931])
     """
-    shifted, top = _below_top(_real(x))
+    shifted, top = _below_top(real(x))
     return np.log(np.exp(shifted).sum(axis=-1)) + top[..., 0]
 
 
@@ -71,7 +81,7 @@ def softmax(x: FloatArray) -> FloatArray:
     array([[0.5, 0.5],
            [1. , 0. ]])
     """
-    e = np.exp(_below_top(_real(x))[0])
+    e = np.exp(_below_top(real(x))[0])
     e /= e.sum(axis=-1, keepdims=True)
     return e
 
@@ -82,15 +92,27 @@ def xlogx(x: ArrayLike) -> FloatArray:
     >>> xlogx([0.0, 1.0, -1.0])
     array([ 0.,  0., inf])
     """
-    x = _real(x)
+    x = real(x)
     inside = np.where(x < 0, 1.0, x)
     return np.where(x < 0, np.inf, inside * np.log(np.where(x > 0, x, 1.0)))
 
 
-def _real(x: ArrayLike) -> FloatArray:
-    """x as floating point: integers and booleans become float64 (a negated uint8 or bool is not its negative)."""
-    x = np.asarray(x)
-    return x if x.dtype.kind == "f" else x.astype(np.float64)
+def log1mexp(a: FloatArray) -> FloatArray:
+    """log(1 − eᵃ) for a < 0, whose inner difference cancels at one end and rounds to 1 at the other."""
+    return np.where(a > -math.log(2.0), np.log(-np.expm1(a)), np.log1p(-np.exp(a)))
+
+
+def product(small: FloatArray, large: FloatArray) -> FloatArray:
+    """small · large, 0 where small has underflowed even if large is infinite."""
+    return np.where(small == 0, 0.0, small * large)
+
+
+def horner(x: FloatArray, coefficients: Sequence[float]) -> FloatArray:
+    """Σ_j c_j xʲ in x's own precision (NumPy's polyval would make float32 double)."""
+    value = np.full_like(x, coefficients[-1])
+    for c in coefficients[-2::-1]:
+        value = value * x + c
+    return value
 
 
 def _below_top(x: FloatArray) -> tuple[FloatArray, FloatArray]:

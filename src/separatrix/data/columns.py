@@ -21,7 +21,8 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_array
 
-from separatrix.data.door import _is_frame, _is_missing, is_dask
+from separatrix.data.labels import is_missing
+from separatrix.data.sources import is_dask, is_frame
 
 KINDS = {"b": "boolean", "i": "whole", "u": "whole", "f": "number"}  # by the kind of a NumPy dtype
 BOOLEANS = {bool, np.bool_}
@@ -165,24 +166,24 @@ class _Cells:
 
 def _read(estimator: Any, X: Any, trained: tuple[Column, ...] = ()) -> tuple[list[_Cells], np.ndarray | None]:
     """The columns of X, as the trained ones if there are any, and X itself where it is an array of numbers."""
-    is_frame, reset = _is_frame(X), not trained
+    named, reset = is_frame(X), not trained
     if issparse(X):
         raise TypeError("X is a sparse matrix and mixed columns are read dense: call X.toarray()")
-    if is_dask(X) or (not is_frame and hasattr(X, "collect")):
+    if is_dask(X) or (not named and hasattr(X, "collect")):
         raise TypeError(f"X is not in memory yet: call X.{'compute' if is_dask(X) else 'collect'}()")
     _check_feature_names(estimator, X, reset=reset)
-    array = np.broadcast_to(False, X.shape) if is_frame else _as_array(X)  # a frame's stands for its shape
+    array = np.broadcast_to(False, X.shape) if named else _as_array(X)  # a frame's stands for its shape
     array = check_array(array, dtype=None, ensure_all_finite=False, estimator=estimator)
     _check_n_features(estimator, array, reset=reset)
     kind = array.dtype.kind
-    if is_frame:
+    if named:
         cells = _frame_cells(X)
     elif kind in KINDS:
         cells = [_Cells(j, KINDS[kind], column) for j, column in enumerate(array.T)]
     else:  # of dates, tolist() would make integers
         cells = [_object_cells(j, list(c) if kind in "mM" else c.tolist()) for j, c in enumerate(array.T)]
     cells = [read.like(column) for read, column in zip(cells, trained)] if trained else cells
-    return cells, None if is_frame or kind not in KINDS else array
+    return cells, None if named or kind not in KINDS else array
 
 
 def _as_array(X: Any) -> Any:
@@ -227,7 +228,7 @@ def _frame_cells(X: Any) -> list[_Cells]:
 def _object_cells(name: str | int, cells: list[Any]) -> _Cells:
     """Cells of any type; a dict finds the distinct ones, and sooner than pandas.factorize."""
     try:
-        distinct = [v for v in dict.fromkeys(cells) if not _is_missing(v)]
+        distinct = [v for v in dict.fromkeys(cells) if not is_missing(v)]
     except TypeError as error:
         raise _refusal(name, str(error)) from None
     types = {*map(type, distinct)}
@@ -237,11 +238,11 @@ def _object_cells(name: str | int, cells: list[Any]) -> _Cells:
         codes = map(dict(zip(distinct, count())).get, cells, repeat(-1))
         return _Cells(name, "category", np.fromiter(codes, np.intp, len(cells)), distinct)
     # True and 1 are one key of a dict: whether all are booleans, only the cells know
-    boolean = types <= BOOLEANS and all(type(v) in BOOLEANS or _is_missing(v) for v in cells)
+    boolean = types <= BOOLEANS and all(type(v) in BOOLEANS or is_missing(v) for v in cells)
     number = {v: float(v) for v in distinct}
     values = np.fromiter(map(number.get, cells, repeat(np.nan)), np.float64, len(cells))
     # 1 and 1.0 are one key too: whether all are whole, again only the cells know
-    whole = all(isinstance(v, (int, np.integer)) or _is_missing(v) for v in cells)
+    whole = all(isinstance(v, (int, np.integer)) or is_missing(v) for v in cells)
     return _Cells(name, "boolean" if boolean else "whole" if whole else "number", values)
 
 

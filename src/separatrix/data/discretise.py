@@ -25,9 +25,10 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import NAMED, column_name, is_count, is_dask, read_labels, read_table, read_weights
+from separatrix.data.door import column_name, is_count, is_dask, read_labels, read_table, read_weights
 from separatrix.data.engine import each_in_threads
 from separatrix.data.estimator import Estimator
+from separatrix.data.sources import NAMED
 
 BLOCK = 8192  # rows coded at a time: a block of the table and its codes stay in cache
 QUANTILE_SLACK = 1e-12  # share of the weight that rounding in a running sum may move

@@ -21,14 +21,21 @@ from typing import Any
 from separatrix.models.catalogue import MODELS
 
 _OWN = {
-    "core.families": "family: Normal MultivariateNormal Bernoulli Categorical Multinomial Poisson Exponential Gamma "
-    "Beta Dirichlet",
+    "core.families.counts": "family: Bernoulli Categorical Multinomial",
+    "core.families.normal": "family: Normal MultivariateNormal",
+    "core.families.rates": "family: Poisson Exponential Gamma",
+    "core.families.shares": "family: Beta Dirichlet",
     "core.statistics.grouped": "statistic: GroupCounts GroupMoments GroupScatter GroupSums",
     "core.linear": "LinearRule",
-    "core.links": "link: Identity Log Logit Probit CLogLog Inverse Sqrt InverseSquared",
+    "core.links.powers": "link: Identity Log Inverse Sqrt InverseSquared",
+    "core.links.probabilities": "link: Logit Probit CLogLog",
     "core.losses": "loss: Logistic Multinomial Squared Hinge Perceptron SquaredHinge Exponential EpsilonInsensitive",
     "core.margins": "report: MarginReport TubeReport",
-    "core.responses": "response: Gaussian Binomial Poisson Gamma InverseGaussian NegativeBinomial Tweedie GlmLoss",
+    "core.responses.binomial": "response: Binomial",
+    "core.responses.gaussian": "response: Gaussian",
+    "core.responses.glm_loss": "response: GlmLoss",
+    "core.responses.positive": "response: Poisson Gamma InverseGaussian NegativeBinomial",
+    "core.responses.tweedie": "response: Tweedie",
     "data.basis": "RadialBasis",
     "data.columns": "data: Column Encoding",
     "problems.coordinates": "problem: Blind Coordinates",

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray
-from separatrix.data.frames import data_frame
+from separatrix.data.extras import data_frame
 
 WIDTH = 100  # of the notes, and of a header that is to stay in two columns
 ABSENT = "—"

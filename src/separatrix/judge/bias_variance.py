@@ -20,7 +20,7 @@ from scipy.special import ndtri
 from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_count
-from separatrix.data.frames import data_frame
+from separatrix.data.extras import data_frame
 from separatrix.inference.summary import Summary
 from separatrix.judge.decomposition import (
     FREEDOM,

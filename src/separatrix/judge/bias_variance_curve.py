@@ -16,9 +16,8 @@ import numpy as np
 from sklearn.base import clone
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.frames import data_frame
+from separatrix.data.extras import data_frame, pyplot
 from separatrix.data.interrupts import until_interrupted
-from separatrix.data.pictures import pyplot
 from separatrix.inference.summary import Summary
 from separatrix.judge.bias_variance import BiasVariance, judge, read_draws, warn_once
 from separatrix.judge.left_out import read_task

@@ -19,8 +19,7 @@ import numpy as np
 from scipy import stats
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.frames import data_frame
-from separatrix.data.pictures import pyplot
+from separatrix.data.extras import data_frame, pyplot
 from separatrix.inference.summary import Summary
 from separatrix.judge.alerts import Alert
 from separatrix.judge.budget import FoldResult, Split, short

@@ -24,8 +24,7 @@ from sklearn.utils import _safe_indexing
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_count, read_labels
-from separatrix.data.frames import data_frame
-from separatrix.data.pictures import pyplot
+from separatrix.data.extras import data_frame, pyplot
 from separatrix.data.side_by_side import say_done, side_by_side
 from separatrix.inference.summary import Summary
 from separatrix.judge.bias_variance import warn_once

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.pictures import pyplot
+from separatrix.data.extras import pyplot
 
 # Okabe and Ito (2008), the order so that neighbours differ in grey too
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"

@@ -24,7 +24,7 @@ from sklearn.utils import _safe_indexing, get_tags
 from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
 from separatrix.data.columns import Encoding
-from separatrix.data.door import _is_frame, is_count, is_dask, is_positive, read_table, read_weights
+from separatrix.data.door import is_frame, is_count, is_dask, is_positive, read_table, read_weights
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.growth.stumps import Table
 from separatrix.models.ensemble.boosting import Course, boost
@@ -181,7 +181,7 @@ class AdaBoostClassifier(WeightedVotes):
         """Numbers as an array; a frame with other columns goes to the learner as it is."""
         if is_dask(X):
             raise TypeError("X is a Dask collection, and boosting keeps its rows in memory: call X.compute()")
-        self._whole_frames = _is_frame(X) and any(
+        self._whole_frames = is_frame(X) and any(
             c.kind == "category" for c in Encoding.learn(self, X).columns
         )
         cells = X if self._whole_frames else read_table(self, X, reset=True, missing=True)

@@ -18,9 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.core.numerics import FloatArray
 from separatrix.data.columns import Encoding
 from separatrix.data.door import (
-    _is_frame,
     column_name,
     is_dask,
+    is_frame,
     read_table,
     read_weights,
     refuse_infinite,
@@ -223,7 +223,7 @@ class DecisionStump(Classifier):
             raise TypeError("X is a Dask collection, and a stump is searched in memory: call X.compute()")
         self._encoding: Encoding | None = None
         self._levels: dict[int, list[Any]] = {}
-        if self.categorical_features is None and not _is_frame(X):
+        if self.categorical_features is None and not is_frame(X):
             cells = read_table(self, X, reset=True, missing=True)
             self._refuse_cells(cells)
             return cells, np.zeros(0, dtype=np.intp)

@@ -1,0 +1,226 @@
+"""Labels, and the weights of rows: read and checked once, at the door.
+
+    y → (classes, codes)        the distinct labels in a fixed order, and each row's index into them; −1 for no label
+    sample_weight → (n,)        a weight is repetition; None: every row once
+
+Labels may be of any hashable type. Cost O(n) for integers, O(n log n) otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from separatrix.core.numerics import FloatArray
+from separatrix.data.sources import is_dask
+
+
+def read_labels(y: Any, n: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """(classes, codes): the distinct labels in a fixed order and each row's index into them.
+
+    >>> classes, codes = read_labels(["b", "a", "b"], 3)
+    >>> classes.tolist(), codes.tolist()
+    (['a', 'b'], [1, 0, 1])
+    """
+    if y is None:
+        raise ValueError(
+            "this estimator requires y to be passed, but the target y is None: give one label a row"
+        )
+    if is_dask(y):
+        y = y.compute()
+    labels = as_labels(y)
+    if n is not None and len(labels) != n:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n} rows, y has {len(labels)} labels"
+        )
+    if labels.dtype.kind in "biu":
+        return _integer_codes(labels)
+    _refuse_missing_labels(labels)
+    if labels.dtype.kind == "O" and not all(isinstance(v, str) for v in labels):
+        return _object_codes(labels)
+    if labels.dtype.kind == "f":
+        check_classification_targets(labels)
+    classes, codes = np.unique(labels, return_inverse=True)
+    return classes, codes
+
+
+def read_some_labels(y: Any, n: int | None, known: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """(classes, codes) where a row may have no label: its code is −1.
+
+    No label is None or NaN, and among integers −1, unless −1 is a known class or the only other label besides
+    one: y of −1 and 1 is the usual coding of two classes. ``known`` lists the classes met before.
+
+    >>> classes, codes = read_some_labels([0, 1, -1], 3)
+    >>> classes.tolist(), codes.tolist()
+    ([0, 1], [0, 1, -1])
+    """
+    if y is None:
+        read_labels(y, n)
+    if is_dask(y):
+        y = y.compute()
+    labels = as_labels(y)
+    if labels.dtype.kind in "iu":
+        absent = labels == -1
+        if (known is None and len(np.unique(labels[~absent])) < 2) or (
+            known is not None and -1 in list(known)
+        ):
+            absent = np.zeros(len(labels), dtype=bool)
+    elif labels.dtype.kind == "f":
+        absent = np.isnan(labels)
+    elif labels.dtype.kind == "O":
+        absent = np.array([is_missing(v) for v in labels], dtype=bool)
+    else:
+        absent = np.zeros(len(labels), dtype=bool)
+    if not absent.any():
+        return read_labels(labels, n)
+    if n is not None and len(labels) != n:
+        read_labels(labels, n)
+    present = labels[~absent]
+    if (
+        labels.dtype.kind == "O"
+        and len(present)
+        and all(isinstance(v, (int, np.integer)) and not isinstance(v, bool) for v in present)
+    ):
+        present = present.astype(np.int64)
+    classes, found = read_labels(present, None)
+    codes = np.full(len(labels), -1, dtype=np.intp)
+    codes[~absent] = found
+    return classes, codes
+
+
+def as_labels(y: Any) -> np.ndarray:
+    array = _as_objects(y) if isinstance(y, (list, tuple)) and not _is_plain(y) else np.asarray(y)
+    if array.ndim == 2 and array.shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {array.shape} instead: one label a row"
+        )
+    return np.asarray(column_or_1d(array, warn=True))
+
+
+def read_weights(sample_weight: Any, n: int) -> FloatArray | None:
+    """Weights as float64 (None: all one); a negative, missing or all-zero weight is refused by row."""
+    if sample_weight is None:
+        return None
+    if is_dask(sample_weight):
+        sample_weight = sample_weight.compute()
+    if np.isscalar(sample_weight):
+        sample_weight = np.full(n, sample_weight)
+    weight = np.asarray(sample_weight)
+    if weight.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got shape {weight.shape}")
+    if weight.dtype.kind not in "fiub":
+        raise ValueError(f"sample_weight must be numbers, got dtype {weight.dtype}")
+    if len(weight) != n:
+        raise ValueError(f"sample_weight.shape == {weight.shape}, expected {(n,)}: one weight a row")
+    weight = weight.astype(np.float64, copy=False)
+    bad = ~(weight >= 0) | np.isinf(weight)
+    if bad.any():
+        i = int(np.flatnonzero(bad)[0])
+        raise ValueError(f"sample_weight must be finite and not negative: row {i} has weight {weight[i]}")
+    if not weight.any():
+        raise ValueError("sample_weight is zero in every row: nothing is left to fit")
+    return weight
+
+
+def drop_absent_classes(
+    classes: np.ndarray, codes: np.ndarray, weight: FloatArray | None
+) -> tuple[np.ndarray, np.ndarray, FloatArray]:
+    """Classes that keep some weight, the codes renumbered, and each class's total weight.
+
+    Weight zero means absence, so a class whose rows all weigh nothing is not a class: its rows have the code of
+    a row without a label, −1.
+    """
+    labelled = codes >= 0 if codes.min(initial=0) < 0 else slice(None)
+    some = None if weight is None else weight[labelled]
+    totals = np.bincount(codes[labelled], some, minlength=len(classes)).astype(float)
+    if (totals > 0).all():
+        return classes, codes, totals
+    keep = totals > 0
+    renumber = np.append(np.where(keep, np.cumsum(keep) - 1, -1), -1)
+    return classes[keep], renumber[codes], totals[keep]
+
+
+def refuse_one_class(classes: np.ndarray) -> None:
+    """A classifier needs something to tell apart."""
+    if len(classes) < 2:
+        only = repr(classes.tolist()[0]) if len(classes) else "none"
+        raise ValueError(
+            "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
+            f"{only}. Add rows of another class"
+        )
+
+
+def _is_plain(y: Any) -> bool:
+    """Whether NumPy reads a list of labels as it is meant: no tuples as rows, no words made of mixed types."""
+    if not any(isinstance(v, (tuple, frozenset, str, bytes, dict)) or v is None for v in y):
+        return True
+    return len({type(v) for v in y}) == 1 and isinstance(y[0], (str, bytes))
+
+
+def _as_objects(y: Any) -> np.ndarray:
+    array = np.empty(len(y), dtype=object)
+    array[:] = y
+    return array
+
+
+def is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas.NA has no truth value
+        return True
+    except ValueError:  # an array: refused as not hashable
+        return False
+
+
+def _refuse_missing_labels(labels: np.ndarray) -> None:
+    if labels.dtype.kind == "f":
+        bad = ~np.isfinite(labels)
+    elif labels.dtype.kind == "O":
+        bad = np.array([is_missing(v) for v in labels], dtype=bool)
+    else:
+        return
+    if bad.any():
+        i = int(np.flatnonzero(bad)[0])
+        what = "infinity" if labels.dtype.kind == "f" and np.isinf(labels[i]) else "NaN"
+        raise ValueError(
+            f"Input y contains {what}: row {i} has no label ({int(bad.sum())} rows in all); drop rows without one"
+        )
+
+
+def _integer_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Integer labels by counting rather than sorting: half a million rows take a millisecond or two."""
+    if len(labels) == 0:
+        return labels, labels.astype(np.intp)
+    low, high = int(labels.min()), int(labels.max())
+    if high - low > 65_536 or high > np.iinfo(np.intp).max:
+        classes, codes = np.unique(labels, return_inverse=True)
+        return classes, codes
+    shifted = labels.astype(np.intp, copy=False)
+    shifted = shifted - low if low else shifted
+    present = np.bincount(shifted, minlength=high - low + 1) > 0
+    if present.all():
+        return np.arange(low, high + 1).astype(labels.dtype), shifted
+    number = np.cumsum(present) - 1
+    classes = (np.flatnonzero(present) + low).astype(labels.dtype)
+    return classes, number[shifted]
+
+
+def _object_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Labels of any hashable type, sorted where they can be, else by type name and text."""
+    try:
+        distinct = list(dict.fromkeys(labels.tolist()))
+    except TypeError as error:
+        raise ValueError(f"Unknown label type: labels must be hashable ({error})") from None
+    if all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in distinct):
+        check_classification_targets(np.array(distinct, dtype=float))
+    try:
+        distinct.sort()
+    except TypeError:
+        distinct.sort(key=lambda v: (type(v).__name__, repr(v)))
+    number = {v: k for k, v in enumerate(distinct)}
+    classes = np.empty(len(distinct), dtype=object)
+    classes[:] = distinct
+    return classes, np.array([number[v] for v in labels.tolist()], dtype=np.intp)

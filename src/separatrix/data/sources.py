@@ -1,0 +1,91 @@
+"""Frames and Dask collections as the arrays that are in them; a column that is not numbers is refused by name.
+
+Frames of any kind narwhals reads (pandas, Polars, Arrow); Dask arrays and frames by their partitions. O(cells).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from separatrix.core.numerics import FloatArray
+
+NAMED = 5  # how many culprits an error lists before it counts the rest
+
+
+def is_dask(X: Any) -> bool:
+    return type(X).__module__.split(".")[0] in ("dask", "dask_expr")
+
+
+def is_frame(X: Any) -> bool:
+    if isinstance(X, (np.ndarray, list, tuple)) or not hasattr(X, "__class__"):
+        return False
+    import narwhals as nw
+
+    return bool(nw.dependencies.is_into_dataframe(X))
+
+
+def frame_cells(X: Any, *, missing: bool = False) -> Any:
+    """The cells of a frame as one array; a column that is not a number is refused by name."""
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True)
+    columns = list(zip(frame.columns, frame.iter_columns(), strict=True))
+    refused = []
+    for name, column in columns:
+        dtype = column.dtype
+        if isinstance(dtype, (nw.Categorical, nw.Enum)):
+            refused.append((name, "categorical: its codes are names, not numbers"))
+        elif isinstance(dtype, nw.Object):
+            values = [v for v in column.to_list() if not (missing and v is None)]
+            if not all(isinstance(v, (int, float, np.number)) for v in values):
+                refused.append((name, "of mixed or text values"))
+        elif not (dtype.is_numeric() or isinstance(dtype, nw.Boolean)):
+            refused.append((name, str(dtype).lower()))
+    if refused:
+        listed = "; ".join(f"column {name!r} is {why}" for name, why in refused[:NAMED])
+        more = f"; and {len(refused) - NAMED} more" if len(refused) > NAMED else ""
+        raise ValueError(
+            f"{listed}{more}. Linear models read numbers: encode such columns first "
+            "(OneHotEncoder for categories, TfidfVectorizer for text), or drop them"
+        )
+    empty = [(name, column.is_null()) for name, column in columns]
+    empty = [(name, where) for name, where in empty if where.any()]
+    if empty and missing:
+        return np.column_stack([_with_nan(column) for _, column in columns])
+    if empty:
+        name, where = empty[0]
+        i = int(np.flatnonzero(where.to_numpy())[0])
+        raise ValueError(
+            f"Input X contains NaN: column {name!r} is missing in row {i} "
+            f"({int(where.sum())} rows in all): fill such cells (SimpleImputer) or drop the rows"
+        )
+    dtypes = {str(column.dtype) for _, column in columns}
+    cells = frame.to_numpy()
+    if cells.dtype == object:
+        cells = cells.astype(np.float64)
+    return cells if dtypes != {"Boolean"} else cells.astype(bool)
+
+
+def _with_nan(column: Any) -> FloatArray:
+    """A column's numbers as float64, empty cells NaN."""
+    where = column.is_null().to_numpy()
+    out = np.full(len(column), np.nan)
+    out[~where] = np.asarray(column.filter(~column.is_null()).to_numpy(), dtype=np.float64)
+    return out
+
+
+def dask_parts(X: Any, missing: bool = False) -> tuple[list[Any], list[int]]:
+    """Row partitions as delayed ndarrays, and their lengths (read when Dask does not know them)."""
+    import dask
+
+    if hasattr(X, "columns"):
+        parts = [dask.delayed(frame_cells)(part, missing=missing) for part in X.to_delayed()]
+    else:
+        X = X.rechunk({1: -1})
+        parts = list(X.to_delayed().ravel())
+        if not any(np.isnan(c) for c in X.chunks[0]):
+            return parts, [int(c) for c in X.chunks[0]]
+    lengths = dask.compute(*[dask.delayed(len)(part) for part in parts])
+    return parts, [int(v) for v in lengths]
