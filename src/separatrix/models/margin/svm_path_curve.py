@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.frames import data_frame
-from separatrix.data.pictures import pyplot
+from separatrix.data.extras import data_frame, pyplot
 from separatrix.inference.summary import Summary
 from separatrix.models.margin.svc import SVC
 
