@@ -18,7 +18,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
 
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.door import is_dask, read_labels, read_weights
 from separatrix.data.engine import each_in_threads, one_blas_thread
 from separatrix.data.rows import over_rows
@@ -32,7 +32,6 @@ from separatrix.models.ensemble.bags.trees import forest_of
 from separatrix.models.ensemble.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from separatrix.models.ensemble.tree_base import _is_word
 from separatrix.models.parameters import check_class_weight, class_factors, read_any_classes, threads
-from separatrix.problems.gram import Index
 
 VOTING = ("soft", "hard")
 

@@ -25,8 +25,9 @@ from separatrix.data.door import (
     refuse_nonfinite,
 )
 from separatrix.data.estimator import Estimator
+from separatrix.data.objects import Objects, are_objects
 from separatrix.data.rows import Rows
-from separatrix.problems.gram import KERNELS, Kernel, Objects, Points, are_objects, centre_of
+from separatrix.problems.kernels import KERNELS, Kernel, Points, centre_of
 from separatrix.verdict.verdict import Verdict
 
 WHOLE = 1500  # rows up to which the kernel matrix is computed at once

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.numerics import FloatArray
-from separatrix.problems.gram import Index
+from separatrix.core.numerics import FloatArray, Index
 from separatrix.verdict.separability import separability
 
 REST = "the rest"

@@ -16,7 +16,8 @@ import numpy as np
 from separatrix.core.numerics import FloatArray
 from separatrix.models.margin.nu_svc import check_nu
 from separatrix.models.margin.svr import SVR
-from separatrix.solve.smo import Dual, Solution
+from separatrix.problems.dual import Dual
+from separatrix.solve.smo import DualSolution
 
 
 class NuSVR(SVR):
@@ -97,7 +98,7 @@ class NuSVR(SVR):
     def _dual(self, z: FloatArray, C: FloatArray, start: FloatArray | None = None) -> Dual:
         return Dual.nu_regression(z, C, float(self.nu), start)
 
-    def _half_width(self, fit: Solution) -> float:
+    def _half_width(self, fit: DualSolution) -> float:
         self._apart = 0.5 * (fit.levels[0] - fit.levels[1])  # below 0 where nu = 1 leaves no row inside
         self.epsilon_ = max(self._apart, 0.0)
         return self.epsilon_

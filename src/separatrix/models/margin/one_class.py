@@ -21,7 +21,8 @@ from separatrix.data.door import is_dask, read_weights
 from separatrix.models.margin.kernel_machine import WHOLE, KernelMachine
 from separatrix.models.margin.nu_svc import check_nu
 from separatrix.models.parameters import threads, warn_of
-from separatrix.solve.smo import Dual, Solution, certify, minimise
+from separatrix.problems.dual import Dual
+from separatrix.solve.smo import DualSolution, certify, minimise
 from separatrix.verdict.verdict import Verdict
 
 EDGE = 1e-10  # of the offset: by so much rows on the edge are inside
@@ -162,7 +163,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         weight = read_weights(sample_weight, n)
         return np.ones(n) if weight is None else weight
 
-    def _keep(self, cells: Any, keep: np.ndarray, fit: Solution) -> None:
+    def _keep(self, cells: Any, keep: np.ndarray, fit: DualSolution) -> None:
         own = np.flatnonzero(fit.beta)
         self.support_ = keep[own].astype(np.int32)
         self.n_support_ = np.array([len(own)], dtype=np.int32)
@@ -174,7 +175,9 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         self.n_iter_ = fit.steps
         self.fit_status_ = int(fit.stopped_by == "max_iter")
 
-    def _verdict(self, fit: Solution, indefinite: bool, looked_at: int, n: int, outside: float) -> Verdict:
+    def _verdict(
+        self, fit: DualSolution, indefinite: bool, looked_at: int, n: int, outside: float
+    ) -> Verdict:
         goal = float(self.tol) * fit.scale
         gap, indefinite = fit.gap, indefinite or fit.indefinite
         status: Any = "optimal" if gap <= goal else "not converged"

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from separatrix.core.margins import STATES, MarginReport
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.door import read_weights
 from separatrix.models.base import Classifier
 from separatrix.models.margin.calibration import calibrate
@@ -32,8 +32,9 @@ from separatrix.models.margin.many_classes import (
 )
 from separatrix.models.margin.out_of_fold import Calibrated, FoldFits, feasible, folds_of
 from separatrix.models.parameters import check_class_weight, class_factors, seed_of, threads, warn_of
-from separatrix.problems.gram import Index, Points
-from separatrix.solve.smo import Dual, Solution, certify, minimise
+from separatrix.problems.dual import Dual
+from separatrix.problems.kernels import Points
+from separatrix.solve.smo import DualSolution, certify, minimise
 from separatrix.verdict.verdict import Verdict
 
 
@@ -272,7 +273,7 @@ class SVC(Calibrated, KernelMachine, Classifier):
 
     # ---- the machines ----
 
-    def _solve(self, points: Points, machine: Sides, near: FloatArray) -> Solution:
+    def _solve(self, points: Points, machine: Sides, near: FloatArray) -> DualSolution:
         """One machine, from the feasible point nearest to a β (rows of the machine,), often zero."""
         say = self._say()
         if say is not None and len(self.classes_) > 2:
@@ -298,7 +299,7 @@ class SVC(Calibrated, KernelMachine, Classifier):
             )
         return fit
 
-    def _unfitted(self, points: Points, machine: Sides) -> Solution:
+    def _unfitted(self, points: Points, machine: Sides) -> DualSolution:
         """A machine that says nothing, judged where it would start."""
         dual = Dual.classifier(machine.y, machine.C)
         return certify(self._kernel(), points.take(machine.rows), dual, 0.0, self.tol)
@@ -313,7 +314,7 @@ class SVC(Calibrated, KernelMachine, Classifier):
         return out
 
     def _calibrate(
-        self, points: Points, machines: list[Sides], fits: list[Solution], folds: Index
+        self, points: Points, machines: list[Sides], fits: list[DualSolution], folds: Index
     ) -> FoldFits:
         """``calibration_`` from the scores of each machine fitted without a fold, which starts at the fit of all.
 
@@ -342,7 +343,7 @@ class SVC(Calibrated, KernelMachine, Classifier):
             self.calibration_.append(calibrate(method, score, machine.y > 0, machine.weight))
         return told
 
-    def _keep(self, cells: Any, codes: np.ndarray, machines: list[Sides], fits: list[Solution]) -> None:
+    def _keep(self, cells: Any, codes: np.ndarray, machines: list[Sides], fits: list[DualSolution]) -> None:
         """Support vectors by class, coefficients in scikit-learn's layout, and the reports."""
         n, k = cells.shape[0], len(self.classes_)
         beta = np.zeros((n, len(machines)))
@@ -376,7 +377,7 @@ class SVC(Calibrated, KernelMachine, Classifier):
         ]
 
     def _verdict(
-        self, fits: list[Solution], indefinite: bool, looked_at: int, n: int, values: int = 0
+        self, fits: list[DualSolution], indefinite: bool, looked_at: int, n: int, values: int = 0
     ) -> Verdict:
         """``values``: kernel values computed beside those of the fits."""
         objective, gap = sum(f.primal for f in fits), sum(f.gap for f in fits)
@@ -467,7 +468,7 @@ class SVC(Calibrated, KernelMachine, Classifier):
         n = cells.shape[0]
         same = self._holds_support(cells)
         _, machines = self._sides(y, sample_weight, n, reset=False)
-        fits: list[Solution] = []
+        fits: list[DualSolution] = []
         points = self._points(cells, n <= WHOLE)
         weights = self._read_back()
         for m, machine in enumerate(machines if same else []):
@@ -493,7 +494,7 @@ class SVC(Calibrated, KernelMachine, Classifier):
             "verified from data", verdict.findings,
         )  # fmt: skip
 
-    def _judged(self, points: Points, machine: Sides, start: FloatArray, b: float) -> Solution | None:
+    def _judged(self, points: Points, machine: Sides, start: FloatArray, b: float) -> DualSolution | None:
         """One machine at β (rows of the machine,) and b, or None where β is no feasible point."""
         dual = Dual.classifier(machine.y, machine.C, start)
         slack = 1e-9 * np.abs(start).max(initial=0.0)

@@ -20,15 +20,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.multiclass import _ovr_decision_function
 
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.chains import Chains, hands
 from separatrix.data.door import is_count, read_weights
 from separatrix.data.interrupts import until_interrupted
 from separatrix.models.margin.kernel_machine import WHOLE
 from separatrix.models.margin.svc import SVC
 from separatrix.models.parameters import class_factors
-from separatrix.problems.gram import Index, Kernel, Points
-from separatrix.solve.smo import Dual, Solution, minimise
+from separatrix.problems.dual import Dual
+from separatrix.problems.kernels import Kernel, Points
+from separatrix.solve.smo import DualSolution, minimise
 
 ALONE = (
     1000  # rows of a machine from which folds side by side gain more than they lose by waiting for each other
@@ -260,7 +261,7 @@ class Search:
         self.kept.clear()
         indefinite, _ = self.model._definiteness(points)
         kernel = self.model._kernel()
-        last: list[list[Solution]] = [[] for _ in self.folds]
+        last: list[list[DualSolution]] = [[] for _ in self.folds]
 
         def work(m: int, f: int) -> None:
             last[f] = self._point(kernel, points, g, m, f, last[f], indefinite)
@@ -274,13 +275,13 @@ class Search:
         g: int,
         m: int,
         f: int,
-        before: list[Solution],
+        before: list[DualSolution],
         indefinite: bool,
-    ) -> list[Solution]:
+    ) -> list[DualSolution]:
         """The machines of one fold at one C, from those ``before``, and the score of the fold."""
         began = time.perf_counter()
         fold, C = self.folds[f], float(self.prices[m])
-        fits: list[Solution] = []
+        fits: list[DualSolution] = []
         for k, machine in enumerate(fold.machines):
             start = _grown(before[k], machine.box, float(self.prices[m - 1]), C) if before else None
             fit = minimise(
@@ -371,7 +372,7 @@ class Search:
         )
 
 
-def _grown(fit: Solution, box: FloatArray, old: float, new: float) -> FloatArray:
+def _grown(fit: DualSolution, box: FloatArray, old: float, new: float) -> FloatArray:
     """β of the old C made ready for the new one, feasible and with the same sum.
 
     What was at its bound goes to the new bound, and free variables stay as far as Σβ = 0 lets them: the side (of

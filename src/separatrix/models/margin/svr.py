@@ -21,9 +21,10 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_dask, is_positive, read_weights
 from separatrix.models.margin.kernel_machine import WHOLE, KernelMachine
 from separatrix.models.parameters import threads, warn_of
-from separatrix.problems.gram import Points
+from separatrix.problems.dual import Dual
+from separatrix.problems.kernels import Points
 from separatrix.solve.hard_tube import NoTube, directions_of_cells, directions_of_kernel, hard_tube
-from separatrix.solve.smo import Dual, Solution, certify, minimise
+from separatrix.solve.smo import DualSolution, certify, minimise
 from separatrix.verdict.verdict import Verdict
 
 MOST_ROWS = 4000  # whose kernel matrix is taken apart for a tube without slack
@@ -174,7 +175,7 @@ class SVR(RegressorMixin, KernelMachine):
 
     def _without_slack(
         self, cells: Any, points: Points, z: FloatArray, keep: np.ndarray, indefinite: bool
-    ) -> Solution:
+    ) -> DualSolution:
         """C = ∞: the flattest function with every row in its tube, or a refusal with the proof that there is none."""
         epsilon, n = float(self.epsilon), len(keep)
         if indefinite:
@@ -231,7 +232,7 @@ class SVR(RegressorMixin, KernelMachine):
     def _dual(self, z: FloatArray, C: FloatArray, start: FloatArray | None = None) -> Dual:
         return Dual.regression(z, C, float(self.epsilon), start)
 
-    def _half_width(self, fit: Solution) -> float:
+    def _half_width(self, fit: DualSolution) -> float:
         """ε, given or found."""
         return float(self.epsilon)
 
@@ -267,7 +268,7 @@ class SVR(RegressorMixin, KernelMachine):
         C = np.full(n, float(self.C))
         return z, C if weight is None else np.multiply(C, weight, out=np.zeros(n), where=weight > 0)
 
-    def _keep(self, cells: Any, z: FloatArray, keep: np.ndarray, fit: Solution) -> None:
+    def _keep(self, cells: Any, z: FloatArray, keep: np.ndarray, fit: DualSolution) -> None:
         n, m = cells.shape[0], len(keep)
         a, hat = fit.beta[:m], -fit.beta[m:]
         both = np.minimum(a, hat)  # a row cannot be on both edges: what is common only costs
@@ -289,7 +290,7 @@ class SVR(RegressorMixin, KernelMachine):
             residual[gone] = z[gone] - self._scores(cells[gone], self.dual_coef_.T)[:, 0] - fit.intercept
         self.tube_ = tube_sides(residual, self._half_width(fit), max(float(self.tol), fit.violation))
 
-    def _verdict(self, fit: Solution, indefinite: bool, looked_at: int, n: int) -> Verdict:
+    def _verdict(self, fit: DualSolution, indefinite: bool, looked_at: int, n: int) -> Verdict:
         floor = 1e-13 * float(np.abs(fit.beta).sum())
         goal = max(float(self.tol) * fit.scale, floor)
         settled = bool(np.isfinite(fit.primal) and fit.gap <= goal)

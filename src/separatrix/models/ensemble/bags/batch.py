@@ -17,12 +17,11 @@ import numpy as np
 from sklearn.base import clone
 
 from separatrix.core.losses import Logistic, Multinomial
-from separatrix.core.numerics import FloatArray, expit, softmax
+from separatrix.core.numerics import FloatArray, Index, expit, softmax
 from separatrix.data.rows import Rows
 from separatrix.models.linear.logistic import LogisticRegression
 from separatrix.models.linear.verdicts import shown_rounding
 from separatrix.models.parameters import class_factors
-from separatrix.problems.gram import Index
 from separatrix.solve.batch import BagWeights, fit_batch
 from separatrix.solve.linear import Problem
 from separatrix.verdict.verdict import Verdict

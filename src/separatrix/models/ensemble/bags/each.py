@@ -19,11 +19,10 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils import _safe_indexing
 
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.door import is_count
 from separatrix.data.side_by_side import say_done, side_by_side
 from separatrix.models.ensemble.bags.draws import Draws
-from separatrix.problems.gram import Index
 
 THIN = 4  # tables this many times as long as a bag are cut down to its rows
 

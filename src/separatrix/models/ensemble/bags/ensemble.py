@@ -25,7 +25,7 @@ from sklearn.utils.validation import (
 )
 
 from separatrix.core.caller import warn
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.door import is_dask, read_table, read_weights
 from separatrix.data.engine import available_cores, current_engine
 from separatrix.data.estimator import Estimator
@@ -45,7 +45,6 @@ from separatrix.models.ensemble.bags.each import (
 from separatrix.models.ensemble.bags.trees import fit_tree_bags, grows_together
 from separatrix.models.ensemble.members import Members
 from separatrix.models.parameters import seed_of, threads
-from separatrix.problems.gram import Index
 from separatrix.verdict.verdict import Verdict
 
 

@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import FloatArray, Index
 from separatrix.growth.trees import Binned, Forest, grow_forest
 from separatrix.models.ensemble.bags.each import Bag, Plan, constant_vote, run_bags
 from separatrix.models.ensemble.decision_tree import TREES
 from separatrix.models.parameters import class_factors, seed_of
-from separatrix.problems.gram import Index
 
 
 def grows_together(plan: Plan) -> bool:
