@@ -13,7 +13,7 @@ from _plot import BLACK, BLUE, GREEN, GREY, ORANGE_INK, RED, SKY, figure, save, 
 
 from separatrix import SVC
 from separatrix.loops import smo as smo_loops
-from separatrix.solve.smo import Dual
+from separatrix.problems.dual import Dual
 
 C = 1.0
 

@@ -11,9 +11,11 @@ from scipy.optimize import Bounds, LinearConstraint, minimize
 from sklearn.datasets import make_classification
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel, sigmoid_kernel
 
-from separatrix.problems.gram import Kernel, KernelRows, centre_of
+from separatrix.problems.dual import Dual
+from separatrix.problems.gram import KernelRows
+from separatrix.problems.kernels import Kernel, centre_of
 from separatrix.solve import smo
-from separatrix.solve.smo import Dual, certify, minimise
+from separatrix.solve.smo import certify, minimise
 
 
 def blobs(n=60, p=3, seed=0, gap=1.0):

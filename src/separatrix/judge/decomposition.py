@@ -30,8 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.core.numerics import FloatArray
-from separatrix.problems.gram import Index
+from separatrix.core.numerics import FloatArray, Index
 
 BATCHES = 20  # of bootstraps, left out one at a time to see how far the answer would move
 RESAMPLES = 60  # of the bootstraps, for parts that hang on a vote: a jackknife overstates how far those move

@@ -23,13 +23,12 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.door import as_labels, is_dask, read_labels, read_weights
 from separatrix.data.engine import Kind, current_engine, engine
 from separatrix.data.side_by_side import side_by_side
 from separatrix.judge.decomposition import Repeats, equal_rows
 from separatrix.models.ensemble.bags.draws import Draws
-from separatrix.problems.gram import Index
 
 BAR = 24  # places of the progress bar
 LOSSES = ("squared", "zero_one")

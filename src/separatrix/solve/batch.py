@@ -21,11 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.numerics import EPS, FloatArray
+from separatrix.core.numerics import EPS, FloatArray, Index
 from separatrix.data.engine import each_in_threads, engine, one_blas_thread, sweep
 from separatrix.data.rows import Block
 from separatrix.problems.coordinates import Coordinates
-from separatrix.problems.gram import Index
 from separatrix.problems.objective import Objective
 from separatrix.solve.linear import Problem, minimise
 from separatrix.solve.registry import NEWTON

@@ -1,19 +1,12 @@
-"""Sequential minimal optimisation by working sets:  min ½βᵀKβ + qᵀβ,  l ≤ β ≤ h,  Σβ = constant.
-
-    classification   β = y a, 0 ≤ a ≤ C_i:  q = −y,  and [l, h] is [0, C_i] or [−C_i, 0] by the label
-    regression       β = a and β = −â, two variables for a row:  q = ε − z in [0, C_i],  q = −ε − z in [−C_i, 0]
-    with ν           as both, q without its 1 or ε, and Σβ given in each of two groups, the signs of β
-    one class        q = 0 in [0, C_i],  Σβ = ν ΣC_i
+"""Sequential minimal optimisation by working sets:  min ½βᵀKβ + qᵀβ,  l ≤ β ≤ h,  Σβ = constant (problems/dual.py).
 
 Notes [6321] "Solving the dual: SMO" and ε-insensitive regression, [6867] 5.3. Row M6 of the specification. A round
 takes some hundred variables that violate the optimality conditions, solves for them pair by pair on their own small
 kernel matrix, and then brings the scores s = Kβ of all rows up to date: one product instead of hundreds. Rows whose
 variable is stuck at a bound beyond doubt are left out (shrinking) and looked at again in the end.
 
-For any b the minimum is at least  −½βᵀKβ + Σ_t min(r_t l_t, r_t h_t) with r = s + q + b  (K positive semidefinite),
-so a point proves its own distance from the optimum; where Σβ is T in a group that has a b of its own, −bT is added.
-Radial rows are single precision first; the bound is computed
-in double, and where it does not close the solver goes on in double.
+Radial rows are single precision first; the bound that a point proves is computed in double, and where it does not
+close the solver goes on in double.
 
 Cost: about as many kernel values as (support vectors + some rounds of the working set) × n, O(p) each; memory
 ``megabytes`` for kernel rows and O(n).
@@ -27,13 +20,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.interrupts import check, until_interrupted
 from separatrix.loops import smo as smo_loops
-from separatrix.problems.gram import Index, Kernel, KernelRows, Points, centre_of
-from separatrix.problems.margin import MISSED
+from separatrix.problems.dual import Dual
+from separatrix.problems.gram import KernelRows
+from separatrix.problems.kernels import Kernel, Points, centre_of
 
 WORKING_SET = 512  # variables of a round; twice as many of tables of 20,000 rows and more
 SINGLE_FROM = 2000  # rows from which single precision is worth a second look in double
@@ -43,95 +36,11 @@ MOST_STEPS = 10_000_000  # where no limit is given, as in LIBSVM
 
 
 @dataclass(frozen=True, eq=False)
-class Dual:
-    """min ½βᵀKβ + qᵀβ, l ≤ β ≤ h, Σβ as at the start. Arrays (m,); ``base`` is the row of each variable."""
-
-    linear: FloatArray
-    low: FloatArray
-    high: FloatArray
-    base: Index
-    start: FloatArray
-    group: NDArray[np.int8] | None = None  # of each variable, 0 or 1, where a sum for each is given
-    totals: tuple[float, ...] = (0.0,)  # Σβ, of each group
-
-    @classmethod
-    def nu_classifier(cls, y: FloatArray, C: FloatArray, nu: float, start: FloatArray | None = None) -> Dual:
-        """Of labels ±1 and box sides C_i: Σ a = ν ΣC/2 on either side.
-
-        >>> Dual.nu_classifier(np.array([1.0, 1.0, -1.0]), np.ones(3), 0.5).start
-        array([ 0.75,  0.  , -0.75])
-        """
-        share = 0.5 * nu * float(C.sum())
-        beta = y * (_filled(np.where(y > 0, C, 0.0), share) + _filled(np.where(y < 0, C, 0.0), share))
-        low, high = np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0)
-        group = (y < 0).astype(np.int8)
-        n = len(y)
-        return cls(
-            np.zeros(n), low, high, np.arange(n), beta if start is None else start, group, (share, -share)
-        )
-
-    @classmethod
-    def nu_regression(cls, z: FloatArray, C: FloatArray, nu: float, start: FloatArray | None = None) -> Dual:
-        """Of targets z and box sides C_i: Σ a = Σ â = ν ΣC/2."""
-        n, zero = len(z), np.zeros(len(z))
-        share = 0.5 * nu * float(C.sum())
-        if start is None:
-            half = _filled(C, share)
-            both = np.concatenate([half, -half])
-        else:
-            both = np.concatenate([np.maximum(start, 0.0), np.minimum(start, 0.0)])
-            for part, box in (
-                (slice(0, n), C),
-                (slice(n, None), -C),
-            ):  # what both edges have in common costs nothing
-                lacks = share - abs(float(both[part].sum()))
-                both[part] += np.sign(box) * _filled(np.abs(box - both[part]), max(lacks, 0.0))
-        base, group = np.concatenate([np.arange(n)] * 2), np.repeat(np.array([0, 1], np.int8), n)
-        low, high = np.concatenate([zero, -C]), np.concatenate([C, zero])
-        return cls(np.concatenate([-z, -z]), low, high, base, both, group, (share, -share))
-
-    @classmethod
-    def one_class(cls, C: FloatArray, nu: float, start: FloatArray | None = None) -> Dual:
-        """Of box sides C_i: Σ a = ν ΣC.
-
-        >>> Dual.one_class(np.ones(4), 0.6).start
-        array([1. , 1. , 0.4, 0. ])
-        """
-        n, total = len(C), nu * float(C.sum())
-        beta = _filled(C, total) if start is None else start
-        return cls(np.zeros(n), np.zeros(n), C.copy(), np.arange(n), beta, None, (total,))
-
-    @classmethod
-    def classifier(cls, y: FloatArray, C: FloatArray, start: FloatArray | None = None) -> Dual:
-        """Of labels ±1 and box sides C_i; ``start`` are β = y a of an earlier fit.
-
-        >>> Dual.classifier(np.array([1.0, -1.0]), np.array([2.0, 2.0])).low
-        array([ 0., -2.])
-        """
-        n = len(y)
-        beta = np.zeros(n) if start is None else start
-        return cls(-y, np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0), np.arange(n), beta)
-
-    @classmethod
-    def regression(
-        cls, z: FloatArray, C: FloatArray, epsilon: float, start: FloatArray | None = None
-    ) -> Dual:
-        """Of targets z, box sides C_i and half the width of the tube."""
-        n = len(z)
-        zero = np.zeros(n)
-        linear = np.concatenate([epsilon - z, -epsilon - z])
-        base = np.concatenate([np.arange(n), np.arange(n)])
-        beta = np.zeros(n) if start is None else start
-        both = np.concatenate([np.maximum(beta, 0.0), np.minimum(beta, 0.0)])
-        return cls(linear, np.concatenate([zero, -C]), np.concatenate([C, zero]), base, both)
-
-
-@dataclass(frozen=True, eq=False)
-class Solution:
+class DualSolution:
     """Where the solver ended: β (m,), scores Kβ (n,), b, and what is proven of it.
 
-    ``primal`` and ``dual`` in LIBSVM's scale, computed in double; ``violation`` is max v over what may rise minus min
-    v over what may fall; ``values`` the number of kernel values computed.
+    Those of :class:`~separatrix.problems.dual.DualProof` are computed in double; ``values`` is the number of kernel
+    values computed, ``intercept`` the mean of the ``levels``.
     """
 
     beta: FloatArray
@@ -147,11 +56,9 @@ class Solution:
     stopped_by: str
     indefinite: bool
     single: bool
-    freedom: float = 0.0  # length of the interval of optimal b, where no variable is free
-    levels: tuple[float, ...] = ()  # b of each group; ``intercept`` is their mean
-    scale: float = (
-        0.0  # ½‖w‖² and the losses, which the gap is small against: the primal, where all Σβ are zero
-    )
+    freedom: float = 0.0
+    levels: tuple[float, ...] = ()
+    scale: float = 0.0
 
     @property
     def gap(self) -> float:
@@ -172,11 +79,11 @@ def minimise(
     shrinking: bool = True,
     single: bool | None = None,
     report: Report | None = None,
-) -> Solution:
+) -> DualSolution:
     """Minimise to a violation of ``tol`` and a relative gap of ``tol``; never raises on Ctrl-C but ends early.
 
-    ``X`` is a table (n, p) or :class:`~separatrix.problems.gram.Points` already made ready. ``single``: kernel rows
-    in single precision first; None decides by the kernel and the number of rows.
+    ``X`` is a table (n, p) or :class:`~separatrix.problems.kernels.Points` already made ready. ``single``: kernel
+    rows in single precision first; None decides by the kernel and the number of rows.
 
     Examples
     --------
@@ -187,18 +94,21 @@ def minimise(
     >>> fit.beta, fit.intercept, fit.primal, fit.dual
     (array([ 0.5, -0.5]), 0.0, 0.5, 0.5)
     """
-    return _Run(kernel, X, dual, tol, max_steps, megabytes, shrinking, single, report).solve()
+    return _Descent(kernel, X, dual, tol, max_steps, megabytes, shrinking, single, report).solve()
 
 
-def certify(kernel: Kernel, X: Any, dual: Dual, intercept: float | tuple[float, ...], tol: float) -> Solution:
+def certify(
+    kernel: Kernel, X: Any, dual: Dual, intercept: float | tuple[float, ...], tol: float
+) -> DualSolution:
     """Primal, dual and violation of β = ``dual.start`` (feasible) and b, one for each group, from double-precision
     kernel values."""
-    run = _Run(kernel, X, dual, tol, None, 1.0, False, False, None)
+    run = _Descent(kernel, X, dual, tol, None, 1.0, False, False, None)
     run.score = run._exact_scores(np.arange(run.n))
-    return run._solution("verified from data", intercept)
+    levels = intercept if isinstance(intercept, tuple) else (float(intercept),)
+    return run._solution("verified from data", levels)
 
 
-class _Run:
+class _Descent:
     """One solve: what is fixed, and the moving state (β and the scores of active rows)."""
 
     def __init__(
@@ -218,7 +128,7 @@ class _Run:
         self.megabytes, self.shrinking, self.report = megabytes, shrinking, report
         self.exact = X if isinstance(X, Points) else kernel.points(X, centre_of(X))
         self.n = len(self.exact)
-        self.hard = bool(np.isinf(dual.high).any() or np.isinf(dual.low).any())
+        self.hard = dual.hard
         can = kernel.kind == "rbf" and self.exact.index is None and isinstance(self.exact.cells, np.ndarray)
         self.single = can and not self.hard and (self.n >= SINGLE_FROM if single is None else single)
         self.size = float(np.abs(kernel.diagonal(self.exact)).max(initial=0.0))  # of kernel values
@@ -238,13 +148,13 @@ class _Run:
 
     # ---- phases ----
 
-    def solve(self) -> Solution:
+    def solve(self) -> DualSolution:
         with until_interrupted():
             return self._phases()
         self.beta[self.variables] = self.b
         return self._judge("interrupted", everywhere=True)
 
-    def _phases(self) -> Solution:
+    def _phases(self) -> DualSolution:
         stopped = ""
         if self.single:
             points = Points(self.exact.cells.astype(np.float32), self.exact.half.astype(np.float32))
@@ -273,7 +183,7 @@ class _Run:
             goal = min(goal, found.violation if found.violation > 0 else goal) / 10
         return found
 
-    def _polished(self, found: Solution) -> Solution:
+    def _polished(self, found: DualSolution) -> DualSolution:
         """Few rows are solved to rounding: it takes next to no time, and answers no longer depend on the route."""
         if self.n > SMALL or self.steps == 0:
             return found
@@ -282,7 +192,7 @@ class _Run:
         self.max_steps = limit
         return self._judge(found.stopped_by, everywhere=True)
 
-    def _good(self, found: Solution) -> bool:
+    def _good(self, found: DualSolution) -> bool:
         floor = 1e-13 * (abs(found.square) + float(np.abs(self.problem.linear) @ np.abs(self.beta)))
         return found.violation <= 1.1 * self.tol and found.gap <= max(self.tol * abs(found.scale), floor)
 
@@ -474,8 +384,7 @@ class _Run:
         return True
 
     def _total(self) -> FloatArray:
-        """β of each row: the sum over its variables."""
-        return np.bincount(self.problem.base, self.beta, minlength=self.n).astype(float)
+        return self.problem.of_rows(self.beta, self.n)
 
     # ---- the verdict ----
 
@@ -494,7 +403,7 @@ class _Run:
         each = np.log(2.0) * longest * (2 * p + 8) * 2.0**-24 + 2.0**-21
         return self.travel * min(each, 1.0)
 
-    def _judge(self, stopped: str, everywhere: bool) -> Solution:
+    def _judge(self, stopped: str, everywhere: bool) -> DualSolution:
         """b, primal, dual and violation from double-precision kernel values.
 
         After single precision only rows that count are computed anew: support vectors, and rows whose slack is not
@@ -509,71 +418,19 @@ class _Run:
             support = np.flatnonzero(total)
             self.score[support] = self.kernel.combine_own(self.exact.take(support), total[support])
             self.values += len(support) ** 2 // 2
-            v = -self.score[d.base] - d.linear
-            b = self._spread_out(self._intercept(v)[1])
+            v = d.pull(self.score)
+            b = d.spread_out(d.intercept(v, self.beta)[1])
             loose = ((d.low == 0) & (v > b - off)) | ((d.high == 0) & (v < b + off))
             others = np.setdiff1d(d.base[loose], support)
             self.score[others] = self._exact_scores(others)
-        return self._solution(stopped, None)
+        return self._solution(stopped)
 
-    def _spread_out(self, levels: tuple[float, ...]) -> Any:
-        """The level of each variable, (m,), or the only one."""
-        return levels[0] if self.problem.group is None else np.array(levels)[self.problem.group]
-
-    def _solution(self, stopped: str, intercept: float | tuple[float, ...] | None) -> Solution:
-        d = self.problem
-        v = -self.score[d.base] - d.linear
-        violation, levels, freedom = self._intercept(v)
-        if intercept is not None:
-            levels = intercept if isinstance(intercept, tuple) else (float(intercept),)
-        b = self._spread_out(levels)
-        square = float(self._total() @ self.score)
-        dual = -0.5 * square - float(d.linear @ self.beta)
-        if self.hard and len(d.linear) > self.n:  # a tube: what rows miss it by is rounding, or F is infinite
-            r = b - v
-            short = max(float(np.max(np.where(d.low == 0, -r, r))), 0.0)
-            price = 2.0 * float(np.abs(self.beta).sum()) * short
-            primal = 0.5 * square + price if short <= MISSED * float(np.ptp(d.linear)) else np.inf
-        elif self.hard:  # scaled so that no row is inside its margin; the labels are −linear
-            least = float(np.min(-d.linear * (self.score + b)))
-            primal = 0.5 * square / least**2 if least > 0 else np.inf
-        else:
-            residual = b - v
-            primal = 0.5 * square + float(np.maximum(-residual * d.low, -residual * d.high).sum())
-        scale = primal
-        if any(d.totals):
-            primal += sum(level * total for level, total in zip(levels, d.totals, strict=True) if total)
-        return Solution(
-            self.beta, self.score, float(np.mean(levels)), primal, dual, square, violation, self.steps, self.rounds,
-            self.values, stopped, self.indefinite, self.single, freedom, levels, scale,
+    def _solution(self, stopped: str, levels: tuple[float, ...] | None = None) -> DualSolution:
+        at = self.problem.prove(self.beta, self.score, levels)
+        return DualSolution(
+            self.beta, self.score, float(np.mean(at.levels)), at.primal, at.dual, at.square, at.violation, self.steps,
+            self.rounds, self.values, stopped, self.indefinite, self.single, at.freedom, at.levels, at.scale,
         )  # fmt: skip
-
-    def _intercept(self, v: FloatArray) -> tuple[float, tuple[float, ...], float]:
-        """The violation, b averaged over free variables, and 0; where none is free, the middle of all b that are
-        allowed, and the length of their interval. Of groups the largest violation and interval, and each one's b.
-
-        For b a variable within rounding of its bound is at it: else chance would choose.
-        """
-        d = self.problem
-        if d.group is None:
-            violation, b, freedom = self._level(v, self.beta, d.low, d.high)
-            return violation, (b,), freedom
-        parts = [np.flatnonzero(d.group == g) for g in range(2)]
-        found = [self._level(v[p], self.beta[p], d.low[p], d.high[p]) for p in parts]
-        return max(f[0] for f in found), tuple(f[1] for f in found), max(f[2] for f in found)
-
-    def _level(
-        self, v: FloatArray, beta: FloatArray, low: FloatArray, high: FloatArray
-    ) -> tuple[float, float, float]:
-        up, lo = _ends(v, beta < high, beta > low)
-        violation = max(up - lo, 0.0)
-        near = 1e-10 * np.where(np.isinf(high - low), np.abs(beta), high - low)
-        rise, fall = beta < high - near, beta > low + near
-        free = rise & fall
-        if free.any() and not self.hard:
-            return violation, float(v[free].mean()), 0.0
-        up, lo = _ends(v, rise, fall)
-        return violation, 0.5 * (up + lo), 0.0 if free.any() else max(lo - up, 0.0)
 
     def _speak(self, rows: KernelRows) -> None:
         if self.report is None:
@@ -587,16 +444,3 @@ class _Run:
             f"  round {self.rounds:6d}   steps {self.steps:9,d}   violation {self.violation:.1e}   "
             f"active rows {len(rows.active):,d}   {done:.2f} passes over the kernel matrix"
         )
-
-
-def _filled(box: FloatArray, total: float) -> FloatArray:
-    """Numbers (n,) between 0 and the box that sum to ``total``: first rows are full, one is not, the rest empty."""
-    before = np.cumsum(box) - box
-    return np.clip(total - before, 0.0, box)
-
-
-def _ends(v: FloatArray, rise: Any, fall: Any) -> tuple[float, float]:
-    """The largest v of what may rise and the smallest of what may fall: b lies between them."""
-    up = float(v[rise].max()) if rise.any() else float(v.min())
-    lo = float(v[fall].min()) if fall.any() else float(v.max())
-    return up, lo

@@ -39,7 +39,6 @@ from separatrix.models.ensemble.bags.votes import LinearVotes, forest_of, share_
 from separatrix.models.ensemble.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from separatrix.models.ensemble.tree_limits import is_word
 from separatrix.models.parameters import check_class_weight, class_factors, read_any_classes, threads
-from separatrix.problems.gram import Index
 
 VOTING = ("soft", "hard")
 

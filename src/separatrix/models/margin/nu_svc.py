@@ -23,7 +23,7 @@ from separatrix.models.margin.multiclass import Sides
 from separatrix.models.margin.support_vector_classifier import SupportVectorClassifier
 from separatrix.models.margin.support_vector_machine import check_nu
 from separatrix.problems.gram import Points
-from separatrix.solve.smo import Dual, Solution, certify
+from separatrix.solve.smo import Dual, DualSolution, certify
 
 MOST_STEPS = 1_000_000  # where no limit is given: a share near the smallest is a C without bounds
 NO_MARGIN = 1e-13  # squared distance of the two means, over the largest k(x, x), that rounding may explain
@@ -110,7 +110,7 @@ class NuSVC(SupportVectorClassifier):
                 )
         return codes, machines
 
-    def _solve(self, points: Points, machine: Sides, near: FloatArray) -> Solution:
+    def _solve(self, points: Points, machine: Sides, near: FloatArray) -> DualSolution:
         """One machine, scaled to a margin of 1; a fit nearby is no start, its sums are others."""
         self._announce(machine)
         dual = Dual.nu_classifier(machine.y, machine.C, float(self.nu))
@@ -125,12 +125,12 @@ class NuSVC(SupportVectorClassifier):
             )
         return _scaled(fit, max(_rho(fit), 1e-300))
 
-    def _unfitted(self, points: Points, machine: Sides) -> Solution:
+    def _unfitted(self, points: Points, machine: Sides) -> DualSolution:
         dual = Dual.nu_classifier(machine.y, machine.C, float(self.nu))
         fit = certify(self._kernel(), points.take(machine.rows), dual, (-1.0, 1.0), self.tol)
         return replace(fit, beta=np.zeros(len(fit.beta)), score=np.zeros(len(fit.score)))
 
-    def _keep(self, cells: Any, codes: np.ndarray, machines: list[Sides], fits: list[Solution]) -> None:
+    def _keep(self, cells: Any, codes: np.ndarray, machines: list[Sides], fits: list[DualSolution]) -> None:
         super()._keep(cells, codes, machines, fits)
         self.rho_ = np.array([_rho(fit) for fit in fits])
 
@@ -146,7 +146,7 @@ class NuSVC(SupportVectorClassifier):
         )
         return (words + more, *super()._findings(known, n))
 
-    def _judged(self, points: Points, machine: Sides, start: FloatArray, b: float) -> Solution | None:
+    def _judged(self, points: Points, machine: Sides, start: FloatArray, b: float) -> DualSolution | None:
         """ρ is what brings Σ|β| back to ν ΣC; with it β is a feasible point, or none."""
         share = 0.5 * float(self.nu) * float(machine.C.sum())
         sums = [float(np.abs(start[machine.y * sign > 0]).sum()) for sign in (1.0, -1.0)]
@@ -161,12 +161,12 @@ class NuSVC(SupportVectorClassifier):
         return _scaled(fit, rho)
 
 
-def _rho(fit: Solution) -> float:
+def _rho(fit: DualSolution) -> float:
     """The margin ρ: half of what the levels of the two sides are apart."""
     return 0.5 * (fit.levels[1] - fit.levels[0])
 
 
-def _scaled(fit: Solution, rho: float) -> Solution:
+def _scaled(fit: DualSolution, rho: float) -> DualSolution:
     """β, scores and b over ρ; the objective and its bound stay in the problem's own scale."""
     return replace(
         fit,

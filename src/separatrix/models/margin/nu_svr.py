@@ -17,7 +17,7 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.margin.support_vector_machine import check_nu
 from separatrix.models.margin.support_vector_regressor import SupportVectorRegressor
-from separatrix.solve.smo import Dual, Solution
+from separatrix.solve.smo import Dual, DualSolution
 
 
 @constructor
@@ -82,7 +82,7 @@ class NuSVR(SupportVectorRegressor):
     def _dual(self, z: FloatArray, C: FloatArray, start: FloatArray | None = None) -> Dual:
         return Dual.nu_regression(z, C, float(self.nu), start)
 
-    def _half_width(self, fit: Solution) -> float:
+    def _half_width(self, fit: DualSolution) -> float:
         self._apart = 0.5 * (fit.levels[0] - fit.levels[1])  # below 0 where nu = 1 leaves no row inside
         self.epsilon_ = max(self._apart, 0.0)
         return self.epsilon_

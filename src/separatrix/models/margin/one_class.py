@@ -20,7 +20,7 @@ from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.margin.kernels import Definiteness
 from separatrix.models.margin.support_vector_machine import SingleMachine, check_nu
 from separatrix.problems.gram import Index
-from separatrix.solve.smo import Dual, Solution
+from separatrix.solve.smo import Dual, DualSolution
 from separatrix.verdict.verdict import Verdict
 
 EDGE = 1e-10  # of the offset: by so much rows on the edge are inside
@@ -123,13 +123,13 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         inside = bool(np.all((beta >= -slack) & (beta <= C + slack)))
         return inside and not abs(float(beta.sum()) - total) > 1e-9 * total
 
-    def _keep(self, cells: Any, z: FloatArray, keep: Index, fit: Solution) -> None:
+    def _keep(self, cells: Any, z: FloatArray, keep: Index, fit: DualSolution) -> None:
         own = np.flatnonzero(fit.beta)
         self._keep_support(cells, keep[own], fit.beta[own], fit)
         # a support vector on the edge is inside, whatever rounding says: the offset is that much lower
         self.intercept_ = np.array([fit.intercept + EDGE * abs(fit.intercept)])
 
-    def _verdict(self, fit: Solution, known: Definiteness, n: int, C: FloatArray) -> Verdict:
+    def _verdict(self, fit: DualSolution, known: Definiteness, n: int, C: FloatArray) -> Verdict:
         known = Definiteness(known.indefinite or fit.indefinite, known.looked_at)
         outside = float(C[fit.score + fit.intercept < 0].sum()) / float(C.sum())
         findings = [

@@ -20,9 +20,8 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import FloatArray, Index
 from separatrix.models.margin.calibration import METHODS, Calibration, Sigmoid, couple
-from separatrix.problems.gram import Index
 from separatrix.verdict.verdict import Verdict
 
 FOLDS = 5

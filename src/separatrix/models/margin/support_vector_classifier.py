@@ -35,7 +35,7 @@ from separatrix.models.margin.probabilities import Calibrated, FoldFits, folds_o
 from separatrix.models.margin.support_vector_machine import REACHED, WAY, WHOLE, SupportVectorMachine
 from separatrix.models.parameters import check_class_weight, class_factors, seed_of, threads, warn_of
 from separatrix.problems.gram import Index, Points
-from separatrix.solve.smo import Solution
+from separatrix.solve.smo import DualSolution
 from separatrix.verdict.verdict import Verdict
 
 
@@ -174,15 +174,15 @@ class SupportVectorClassifier(Calibrated, SupportVectorMachine, Classifier):
         """What a slack costs before weights."""
         raise NotImplementedError
 
-    def _solve(self, points: Points, machine: Sides, near: FloatArray) -> Solution:
+    def _solve(self, points: Points, machine: Sides, near: FloatArray) -> DualSolution:
         """One machine, from the feasible point nearest to a β (rows of the machine,), often zero."""
         raise NotImplementedError
 
-    def _unfitted(self, points: Points, machine: Sides) -> Solution:
+    def _unfitted(self, points: Points, machine: Sides) -> DualSolution:
         """A machine that says nothing, judged where it would start."""
         raise NotImplementedError
 
-    def _judged(self, points: Points, machine: Sides, start: FloatArray, b: float) -> Solution | None:
+    def _judged(self, points: Points, machine: Sides, start: FloatArray, b: float) -> DualSolution | None:
         """One machine at β (rows of the machine,) and b, or None where β is no feasible point."""
         raise NotImplementedError
 
@@ -196,7 +196,7 @@ class SupportVectorClassifier(Calibrated, SupportVectorMachine, Classifier):
             say(f"{machine.words(self.classes_)}: {len(machine.rows):,} rows")
 
     def _calibrate(
-        self, points: Points, machines: list[Sides], fits: list[Solution], folds: Index
+        self, points: Points, machines: list[Sides], fits: list[DualSolution], folds: Index
     ) -> FoldFits:
         """``calibration_`` from the scores of each machine fitted without a fold, which starts at the fit of all.
 
@@ -225,7 +225,7 @@ class SupportVectorClassifier(Calibrated, SupportVectorMachine, Classifier):
             self.calibration_.append(calibrate(method, score, machine.y > 0, machine.weight))
         return told
 
-    def _keep(self, cells: Any, codes: np.ndarray, machines: list[Sides], fits: list[Solution]) -> None:
+    def _keep(self, cells: Any, codes: np.ndarray, machines: list[Sides], fits: list[DualSolution]) -> None:
         """Support vectors by class, coefficients in scikit-learn's layout, and the reports."""
         n, k = cells.shape[0], len(self.classes_)
         beta = np.zeros((n, len(machines)))
@@ -260,7 +260,7 @@ class SupportVectorClassifier(Calibrated, SupportVectorMachine, Classifier):
 
     # ---- the verdict ----
 
-    def _verdict(self, fits: Sequence[Solution], known: Definiteness, n: int, values: int = 0) -> Verdict:
+    def _verdict(self, fits: Sequence[DualSolution], known: Definiteness, n: int, values: int = 0) -> Verdict:
         """``values``: kernel values computed beside those of the fits."""
         known = replace(known, indefinite=known.indefinite or any(f.indefinite for f in fits))
         findings = self._findings(known, n)

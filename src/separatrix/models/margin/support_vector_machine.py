@@ -23,7 +23,7 @@ from separatrix.data.door import column_name, is_count, is_dask, is_positive
 from separatrix.models.margin.kernels import Definiteness, KernelModel, check_gamma_and_degree
 from separatrix.models.parameters import threads, warn_of
 from separatrix.problems.gram import Index, Objects, Points
-from separatrix.solve.smo import Dual, Report, Solution, certify, minimise
+from separatrix.solve.smo import Dual, Report, DualSolution, certify, minimise
 from separatrix.verdict.build import VERIFIED, no_claim, proven
 from separatrix.verdict.verdict import Verdict
 
@@ -82,7 +82,7 @@ class SupportVectorMachine(KernelModel):
         self._forecast(points)
         return points, known
 
-    def _minimise(self, points: Points, rows: Index, dual: Dual, most: int | None = None) -> Solution:
+    def _minimise(self, points: Points, rows: Index, dual: Dual, most: int | None = None) -> DualSolution:
         """The solver on some of the rows; ``most`` steps where ``max_iter`` sets no limit."""
         return minimise(
             self._kernel(),
@@ -137,7 +137,7 @@ class SupportVectorMachine(KernelModel):
     # ---- the verdict ----
 
     def _verdict_of(
-        self, fits: Sequence[Solution], goal: float, indefinite: bool, passes: float, findings: Sequence[str]
+        self, fits: Sequence[DualSolution], goal: float, indefinite: bool, passes: float, findings: Sequence[str]
     ) -> Verdict:
         """The machines' verdicts as one: objectives and gaps add up; a kernel that is not definite has none."""
         objective, gap = sum(f.primal for f in fits), sum(f.gap for f in fits)
@@ -253,17 +253,17 @@ class SingleMachine(SupportVectorMachine):
         """Whether β (n,) is a point of the dual."""
         raise NotImplementedError
 
-    def _keep(self, cells: Any, z: FloatArray, keep: Index, fit: Solution) -> None:
+    def _keep(self, cells: Any, z: FloatArray, keep: Index, fit: DualSolution) -> None:
         """Support vectors, coefficients and what else is learnt; ``keep`` are the rows of some weight."""
         raise NotImplementedError
 
-    def _verdict(self, fit: Solution, known: Definiteness, n: int, C: FloatArray) -> Verdict:
+    def _verdict(self, fit: DualSolution, known: Definiteness, n: int, C: FloatArray) -> Verdict:
         """``C`` is the box of the rows that ``fit`` has scores of."""
         raise NotImplementedError
 
     def _solve(
         self, cells: Any, points: Points, z: FloatArray, C: FloatArray, keep: Index, known: Definiteness
-    ) -> Solution:
+    ) -> DualSolution:
         return self._minimise(points, keep, self._dual(z[keep], C[keep]))
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> Self:
@@ -282,7 +282,7 @@ class SingleMachine(SupportVectorMachine):
         warn_of(self.verdict_, "", WAY)
         return self
 
-    def _keep_support(self, cells: Any, support: Index, coef: FloatArray, fit: Solution) -> None:
+    def _keep_support(self, cells: Any, support: Index, coef: FloatArray, fit: DualSolution) -> None:
         """What every such machine shows, under scikit-learn's names."""
         self.support_ = support.astype(np.int32)
         self.n_support_ = np.array([len(support)], dtype=np.int32)

@@ -20,7 +20,7 @@ from separatrix.data.door import read_weights
 from separatrix.models.margin.kernels import Definiteness
 from separatrix.models.margin.support_vector_machine import SingleMachine
 from separatrix.problems.gram import Index
-from separatrix.solve.smo import Solution
+from separatrix.solve.smo import DualSolution
 from separatrix.verdict.verdict import Verdict
 
 
@@ -36,7 +36,7 @@ class SupportVectorRegressor(RegressorMixin, SingleMachine):
         refusal = "SVR predicts rows in memory: call .compute(), or use map_blocks(model.predict)"
         return self._linear_part(X, refusal) + self.intercept_[0]
 
-    def _half_width(self, fit: Solution) -> float:
+    def _half_width(self, fit: DualSolution) -> float:
         """ε, given or found."""
         raise NotImplementedError
 
@@ -72,7 +72,7 @@ class SupportVectorRegressor(RegressorMixin, SingleMachine):
         inside = (np.abs(beta) <= C + 1e-9 * np.abs(beta).max(initial=0.0)).all()
         return bool(inside and abs(beta.sum()) <= 1e-9 * np.abs(beta).sum())
 
-    def _keep(self, cells: Any, z: FloatArray, keep: Index, fit: Solution) -> None:
+    def _keep(self, cells: Any, z: FloatArray, keep: Index, fit: DualSolution) -> None:
         n, m = cells.shape[0], len(keep)
         a, hat = fit.beta[:m], -fit.beta[m:]
         both = np.minimum(a, hat)  # a row cannot be on both edges: what is common only costs
@@ -89,7 +89,7 @@ class SupportVectorRegressor(RegressorMixin, SingleMachine):
             residual[gone] = z[gone] - self._scores(cells[gone], self.dual_coef_.T)[:, 0] - fit.intercept
         self.tube_ = tube_sides(residual, self._half_width(fit), max(float(self.tol), fit.violation))
 
-    def _verdict(self, fit: Solution, known: Definiteness, n: int, C: FloatArray) -> Verdict:
+    def _verdict(self, fit: DualSolution, known: Definiteness, n: int, C: FloatArray) -> Verdict:
         goal = max(float(self.tol) * fit.scale, 1e-13 * float(np.abs(fit.beta).sum()))
         known = Definiteness(known.indefinite or fit.indefinite, known.looked_at)
         counts = np.bincount(self.tube_, minlength=4).tolist()

@@ -19,7 +19,7 @@ from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.margin.multiclass import Sides
 from separatrix.models.margin.support_vector_classifier import SupportVectorClassifier
 from separatrix.problems.gram import Points
-from separatrix.solve.smo import Dual, Solution, certify
+from separatrix.solve.smo import Dual, DualSolution, certify
 
 
 @constructor
@@ -114,7 +114,7 @@ class SVC(SupportVectorClassifier):
     def _price(self) -> float:
         return float(self.C)
 
-    def _solve(self, points: Points, machine: Sides, near: FloatArray) -> Solution:
+    def _solve(self, points: Points, machine: Sides, near: FloatArray) -> DualSolution:
         """One machine, from the feasible point nearest to a β (rows of the machine,), often zero."""
         self._announce(machine)
         dual = Dual.classifier(machine.y, machine.C)
@@ -130,7 +130,7 @@ class SVC(SupportVectorClassifier):
             )
         return fit
 
-    def _unfitted(self, points: Points, machine: Sides) -> Solution:
+    def _unfitted(self, points: Points, machine: Sides) -> DualSolution:
         dual = Dual.classifier(machine.y, machine.C)
         return certify(self._kernel(), points.take(machine.rows), dual, 0.0, self.tol)
 
@@ -143,7 +143,7 @@ class SVC(SupportVectorClassifier):
         out[self.support_] = weights
         return out
 
-    def _judged(self, points: Points, machine: Sides, start: FloatArray, b: float) -> Solution | None:
+    def _judged(self, points: Points, machine: Sides, start: FloatArray, b: float) -> DualSolution | None:
         dual = Dual.classifier(machine.y, machine.C, start)
         slack = 1e-9 * np.abs(start).max(initial=0.0)
         inside = (start >= dual.low - slack) & (start <= dual.high + slack)

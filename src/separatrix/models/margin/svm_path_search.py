@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import _ovr_decision_function
 
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.chains import Chains, hands
 from separatrix.data.interrupts import until_interrupted
 from separatrix.models.margin.multiclass import votes
@@ -25,7 +25,7 @@ from separatrix.models.margin.support_vector_machine import WHOLE
 from separatrix.models.margin.svc import SVC
 from separatrix.models.margin.svm_path_folds import Fold, PathRows
 from separatrix.problems.gram import Index, Kernel, Points
-from separatrix.solve.smo import Dual, Solution, minimise
+from separatrix.solve.smo import Dual, DualSolution, minimise
 
 ALONE = (
     1000  # rows of a machine from which folds gain more side by side than they lose by waiting for each other
@@ -107,7 +107,7 @@ class PathSearch:
         self.kept.clear()
         indefinite = self.model._definiteness(points).indefinite
         kernel = self.model._kernel()
-        last: list[list[Solution]] = [[] for _ in self.folds]
+        last: list[list[DualSolution]] = [[] for _ in self.folds]
 
         def work(m: int, f: int) -> None:
             last[f] = self._point(kernel, points, g, m, f, last[f], indefinite)
@@ -121,13 +121,13 @@ class PathSearch:
         g: int,
         m: int,
         f: int,
-        before: list[Solution],
+        before: list[DualSolution],
         indefinite: bool,
-    ) -> list[Solution]:
+    ) -> list[DualSolution]:
         """The machines of one fold at one C, from those ``before``, and the score of the fold."""
         began = time.perf_counter()
         fold, C = self.folds[f], float(self.prices[m])
-        fits: list[Solution] = []
+        fits: list[DualSolution] = []
         for k, machine in enumerate(fold.machines):
             start = _grown(before[k], machine.C, float(self.prices[m - 1]), C) if before else None
             fit = minimise(
@@ -217,7 +217,7 @@ class PathSearch:
         )
 
 
-def _grown(fit: Solution, box: FloatArray, old: float, new: float) -> FloatArray:
+def _grown(fit: DualSolution, box: FloatArray, old: float, new: float) -> FloatArray:
     """β of the old C made ready for the new one, feasible and with the same sum.
 
     What was at its bound goes to the new bound, and free variables stay as far as Σβ = 0 lets them: the side (of

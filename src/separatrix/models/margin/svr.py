@@ -28,7 +28,7 @@ from separatrix.solve.hard_tube import (
     directions_of_kernel,
     hard_tube,
 )
-from separatrix.solve.smo import Dual, Solution, certify
+from separatrix.solve.smo import Dual, DualSolution, certify
 
 __all__ = ["SVR", "TUBE", "refuse_equal_rows"]
 
@@ -98,19 +98,19 @@ class SVR(SupportVectorRegressor):
     def _dual(self, z: FloatArray, C: FloatArray, start: FloatArray | None = None) -> Dual:
         return Dual.regression(z, C, float(self.epsilon), start)
 
-    def _half_width(self, fit: Solution) -> float:
+    def _half_width(self, fit: DualSolution) -> float:
         return float(self.epsilon)
 
     def _solve(
         self, cells: Any, points: Points, z: FloatArray, C: FloatArray, keep: Index, known: Definiteness
-    ) -> Solution:
+    ) -> DualSolution:
         if np.isinf(self.C):
             return self._without_slack(cells, points, z, keep, known.indefinite)
         return super()._solve(cells, points, z, C, keep, known)
 
     def _without_slack(
         self, cells: Any, points: Points, z: FloatArray, keep: Index, indefinite: bool
-    ) -> Solution:
+    ) -> DualSolution:
         """C = ∞: the flattest function with every row in its tube, or a refusal with the proof that there is none."""
         epsilon, n = float(self.epsilon), len(keep)
         if indefinite:
