@@ -19,7 +19,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
 
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.door import is_dask
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.rows import over_rows

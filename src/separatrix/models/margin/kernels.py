@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.door import (
     is_count,
     is_dask,
@@ -24,8 +24,9 @@ from separatrix.data.door import (
     refuse_nonfinite,
 )
 from separatrix.data.estimator import Estimator
+from separatrix.data.objects import Objects, are_objects
 from separatrix.data.rows import Rows
-from separatrix.problems.gram import KERNELS, Index, Kernel, Objects, Points, are_objects, centre_of
+from separatrix.problems.kernels import KERNELS, Kernel, Points, centre_of
 
 DENSE_SHARE = 10  # a sparse table is laid out dense where that takes at most so many times its memory
 LOOKED_AT = 500  # rows whose kernel matrix is tested for a negative eigenvalue

@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 from separatrix.core.margins import MarginReport
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_dask, read_table, read_weights, rows_of
-from separatrix.data.engine import one_blas_thread
 from separatrix.data.estimator import KW_ONLY, constructor
+from separatrix.data.pool import one_blas_thread
 from separatrix.data.rows import Rows
 from separatrix.models.base import LinearClassifier
 from separatrix.models.margin.calibration import calibrate

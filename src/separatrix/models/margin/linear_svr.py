@@ -21,8 +21,8 @@ from separatrix.core.linear import LinearRule
 from separatrix.core.margins import TubeReport
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_dask, is_positive, read_for_prediction, read_table, read_weights, rows_of
-from separatrix.data.engine import one_blas_thread
 from separatrix.data.estimator import KW_ONLY, Estimator, constructor
+from separatrix.data.pool import one_blas_thread
 from separatrix.models.margin.linear_machine import (
     REMEDY,
     WAY,

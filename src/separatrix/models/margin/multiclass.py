@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import FloatArray, Index
 from separatrix.models.margin.kernels import row_key
-from separatrix.problems.gram import Index
 from separatrix.verdict.separability import separability
 
 REST = "the rest"

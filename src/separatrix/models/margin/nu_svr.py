@@ -17,7 +17,8 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.margin.support_vector_machine import check_nu
 from separatrix.models.margin.support_vector_regressor import SupportVectorRegressor
-from separatrix.solve.smo import Dual, DualSolution
+from separatrix.problems.dual import Dual
+from separatrix.solve.smo import DualSolution
 
 
 @constructor

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import OutlierMixin
 
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.door import read_weights
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.margin.kernels import Definiteness
 from separatrix.models.margin.support_vector_machine import SingleMachine, check_nu
-from separatrix.problems.gram import Index
-from separatrix.solve.smo import Dual, DualSolution
+from separatrix.problems.dual import Dual
+from separatrix.solve.smo import DualSolution
 from separatrix.verdict.verdict import Verdict
 
 EDGE = 1e-10  # of the offset: by so much rows on the edge are inside

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from separatrix.core.margins import STATES, MarginReport
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.door import read_weights
 from separatrix.models.base import Classifier
 from separatrix.models.margin.calibration import calibrate
@@ -34,7 +34,7 @@ from separatrix.models.margin.multiclass import (
 from separatrix.models.margin.probabilities import Calibrated, FoldFits, folds_of
 from separatrix.models.margin.support_vector_machine import REACHED, WAY, WHOLE, SupportVectorMachine
 from separatrix.models.parameters import check_class_weight, class_factors, seed_of, threads, warn_of
-from separatrix.problems.gram import Index, Points
+from separatrix.problems.kernels import Points
 from separatrix.solve.smo import DualSolution
 from separatrix.verdict.verdict import Verdict
 

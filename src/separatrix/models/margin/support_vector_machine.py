@@ -18,12 +18,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.door import column_name, is_count, is_dask, is_positive
+from separatrix.data.objects import Objects
 from separatrix.models.margin.kernels import Definiteness, KernelModel, check_gamma_and_degree
 from separatrix.models.parameters import threads, warn_of
-from separatrix.problems.gram import Index, Objects, Points
-from separatrix.solve.smo import Dual, Report, DualSolution, certify, minimise
+from separatrix.problems.dual import Dual
+from separatrix.problems.kernels import Points
+from separatrix.solve.smo import DualSolution, Report, certify, minimise
 from separatrix.verdict.build import VERIFIED, no_claim, proven
 from separatrix.verdict.verdict import Verdict
 
@@ -137,7 +139,12 @@ class SupportVectorMachine(KernelModel):
     # ---- the verdict ----
 
     def _verdict_of(
-        self, fits: Sequence[DualSolution], goal: float, indefinite: bool, passes: float, findings: Sequence[str]
+        self,
+        fits: Sequence[DualSolution],
+        goal: float,
+        indefinite: bool,
+        passes: float,
+        findings: Sequence[str],
     ) -> Verdict:
         """The machines' verdicts as one: objectives and gaps add up; a kernel that is not definite has none."""
         objective, gap = sum(f.primal for f in fits), sum(f.gap for f in fits)

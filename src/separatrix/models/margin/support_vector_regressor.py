@@ -15,11 +15,10 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
 from separatrix.core.margins import TUBE, tube_sides
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.door import read_weights
 from separatrix.models.margin.kernels import Definiteness
 from separatrix.models.margin.support_vector_machine import SingleMachine
-from separatrix.problems.gram import Index
 from separatrix.solve.smo import DualSolution
 from separatrix.verdict.verdict import Verdict
 

@@ -18,8 +18,9 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.margin.multiclass import Sides
 from separatrix.models.margin.support_vector_classifier import SupportVectorClassifier
-from separatrix.problems.gram import Points
-from separatrix.solve.smo import Dual, DualSolution, certify
+from separatrix.problems.dual import Dual
+from separatrix.problems.kernels import Points
+from separatrix.solve.smo import DualSolution, certify
 
 
 @constructor

@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.model_selection import StratifiedKFold
 
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.door import is_count, read_weights
 from separatrix.models.margin.multiclass import Sides, sides_of
 from separatrix.models.margin.svc import SVC
 from separatrix.models.parameters import class_factors
-from separatrix.problems.gram import Index
 
 ClassWeight = Mapping[Any, float] | str | None
 

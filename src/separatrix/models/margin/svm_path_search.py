@@ -24,8 +24,9 @@ from separatrix.models.margin.multiclass import votes
 from separatrix.models.margin.support_vector_machine import WHOLE
 from separatrix.models.margin.svc import SVC
 from separatrix.models.margin.svm_path_folds import Fold, PathRows
-from separatrix.problems.gram import Index, Kernel, Points
-from separatrix.solve.smo import Dual, DualSolution, minimise
+from separatrix.problems.dual import Dual
+from separatrix.problems.kernels import Kernel, Points
+from separatrix.solve.smo import DualSolution, minimise
 
 ALONE = (
     1000  # rows of a machine from which folds gain more side by side than they lose by waiting for each other

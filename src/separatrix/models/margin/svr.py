@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.margins import TUBE
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.door import is_positive
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.margin.kernels import Definiteness, row_key
 from separatrix.models.margin.support_vector_regressor import SupportVectorRegressor
-from separatrix.problems.gram import Index, Points
+from separatrix.problems.dual import Dual
+from separatrix.problems.kernels import Points
 from separatrix.solve.hard_tube import (
     Directions,
     NoTube,
@@ -28,7 +29,7 @@ from separatrix.solve.hard_tube import (
     directions_of_kernel,
     hard_tube,
 )
-from separatrix.solve.smo import Dual, DualSolution, certify
+from separatrix.solve.smo import DualSolution, certify
 
 __all__ = ["SVR", "TUBE", "refuse_equal_rows"]
 
