@@ -5,19 +5,18 @@ Notes [6867] 3.2.3; row D8.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.special import chdtrc
 
 from separatrix.core.numerics import FloatArray
 from separatrix.inference.hypothesis import tail_probability
 from separatrix.inference.likelihood import Likelihood
+from separatrix.inference.mixin import Inferential
 from separatrix.inference.summary import Summary
 
 
 def coefficient_table(
-    model: Any,
+    model: Inferential,
     fit: Likelihood,
     error: FloatArray,
     ends: FloatArray,
@@ -51,7 +50,7 @@ def coefficient_table(
     )
 
 
-def _facts(model: Any, fit: Likelihood, covariance: str) -> tuple[tuple[str, str], ...]:
+def _facts(model: Inferential, fit: Likelihood, covariance: str) -> tuple[tuple[str, str], ...]:
     v = model.verdict_
     facts = [("observations", _number(fit.seen.count)), ("residual df", _number(fit.df_residual))]
     if fit.response is not None and fit.link is not None:
@@ -86,7 +85,7 @@ def _family(fit: Likelihood) -> str:
 
 
 def _notes(
-    model: Any, fit: Likelihood, level: float, covariance: str, intervals: str, exponentiate: bool
+    model: Inferential, fit: Likelihood, level: float, covariance: str, intervals: str, exponentiate: bool
 ) -> tuple[str, ...]:
     v = model.verdict_
     notes = [f"formula: {model.formula_}"] if hasattr(model, "formula_") else []

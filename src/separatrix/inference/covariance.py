@@ -11,9 +11,8 @@ frequency is that many rows with one score each; a precision is part of the scor
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from separatrix.core.numerics import FloatArray
 from separatrix.inference.likelihood import Likelihood
@@ -22,7 +21,7 @@ from separatrix.problems.influence import cluster_scores, score_products
 KINDS = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
 
 
-def check_kind(kind: str, groups: Any) -> None:
+def check_kind(kind: str, groups: ArrayLike | None) -> None:
     """Refuse what cannot be meant, before any sweep."""
     if kind not in KINDS:
         raise ValueError(f"covariance {kind!r} is unknown: use one of {', '.join(KINDS)}")
@@ -32,7 +31,7 @@ def check_kind(kind: str, groups: Any) -> None:
         raise ValueError(f'groups= is for covariance="cluster", and {kind!r} was asked for')
 
 
-def covariance_matrix(fit: Likelihood, kind: str = "model", groups: Any = None) -> FloatArray:
+def covariance_matrix(fit: Likelihood, kind: str = "model", groups: ArrayLike | None = None) -> FloatArray:
     """The covariance of β̂ of the given kind: (k, k), rows as ``fit.names``."""
     check_kind(kind, groups)
     if kind == "model":
@@ -40,7 +39,7 @@ def covariance_matrix(fit: Likelihood, kind: str = "model", groups: Any = None) 
     return fit.covariance_of(inner_covariance(fit, kind, groups))
 
 
-def inner_covariance(fit: Likelihood, kind: str, groups: Any = None) -> FloatArray:
+def inner_covariance(fit: Likelihood, kind: str, groups: ArrayLike | None = None) -> FloatArray:
     """The same in the inner coordinates."""
     check_kind(kind, groups)
     if kind == "model":
@@ -75,7 +74,7 @@ def inner_covariance(fit: Likelihood, kind: str, groups: Any = None) -> FloatArr
     return factor * (bread @ meat @ bread)
 
 
-def _groups(groups: Any, n: int, weight: FloatArray | None) -> tuple[np.ndarray, int]:
+def _groups(groups: ArrayLike | None, n: int, weight: FloatArray | None) -> tuple[np.ndarray, int]:
     values = np.asarray(groups)
     if values.shape != (n,):
         raise ValueError(f"groups must have one entry a row, {n} in all, got shape {values.shape}")

@@ -9,10 +9,8 @@ and φ the dispersion. Notes [6867] 3.2.3; row D8. Cost: one sweep with the Hess
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
@@ -30,6 +28,7 @@ from separatrix.problems.influence import row_forms, row_scores
 from separatrix.problems.objective import Evaluation, Objective
 from separatrix.solve.linear import LinearFit, Problem
 from separatrix.verdict.gaps import Factor, factorise
+from separatrix.verdict.separability import Names
 
 CHANGED = "{} goes through the data of the fit again, and they have been changed in place since: fit again"
 NOT_ESTIMABLE = 1e-7  # share of a parameter in a blind direction, above which it has no estimate
@@ -60,7 +59,7 @@ class Likelihood:
 
     @classmethod
     def of(
-        cls, problem: Problem, fit: LinearFit, seen: Observations, names: Iterable[Any] | None,
+        cls, problem: Problem, fit: LinearFit, seen: Observations, names: Names,
         response: Response | None = None, link: Link | None = None, *,
         dispersion_known: float | None = None, classes: tuple[str, ...] = (), estimated: int = 0,
     ) -> Likelihood:  # fmt: skip

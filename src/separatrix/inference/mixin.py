@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
@@ -21,6 +22,7 @@ if TYPE_CHECKING:  # loaded when asked for: a plain fit imports none of it
     from separatrix.inference.likelihood import Likelihood
     from separatrix.inference.summary import Summary
 
+Wanted = str | int | Sequence[str | int]  # columns, by name or place
 INTERCEPT = "(Intercept)"
 PENALISED = (
     "a penalty moves the estimates on purpose, so their standard errors and p-values would not mean what they say: "
@@ -42,6 +44,8 @@ class Inferential:
     """
 
     verdict_: Verdict
+    size_: float  # a negative binomial's, where it was estimated
+    size_error_: float
     _likelihood_: Likelihood
     _no_inference_: str
     _was_edited: Callable[[], bool]  # whether the coefficients are other numbers than the fit left
@@ -52,7 +56,7 @@ class Inferential:
             state["_likelihood_"] = state["_likelihood_"].without_data()
         return state
 
-    def _inference(self, reference: Any = None) -> Likelihood:
+    def _inference(self, reference: object = None) -> Likelihood:
         check_is_fitted(self)
         fit = vars(self).get("_likelihood_")
         if fit is None:
@@ -66,6 +70,10 @@ class Inferential:
         if not fit.classes:
             raise ValueError("reference= is for three classes or more: two have one set of weights")
         return fit.against(labels.index(reference))
+
+    def _limits_of_coefficients(self) -> FloatArray:
+        """``coef_`` and ``intercept_`` in the order of a summary, where no finite estimate exists."""
+        raise NotImplementedError
 
     def _known(self, name: str) -> Any:
         """An attribute of the likelihood; AttributeError, with the sentence, where there is none."""
@@ -114,7 +122,9 @@ class Inferential:
         return float(self._known("df_residual"))
 
     @one_blas_thread()
-    def covariance(self, kind: str = "model", groups: Any = None, *, reference: Any = None) -> FloatArray:
+    def covariance(
+        self, kind: str = "model", groups: ArrayLike | None = None, *, reference: object = None
+    ) -> FloatArray:
         """Covariance of the estimates: (k, k), the intercept first; for K classes class by class.
 
         Parameters
@@ -134,7 +144,7 @@ class Inferential:
         return covariance_matrix(fit, kind, groups)
 
     def standard_errors(
-        self, kind: str = "model", groups: Any = None, *, reference: Any = None
+        self, kind: str = "model", groups: ArrayLike | None = None, *, reference: object = None
     ) -> FloatArray:
         """√diag of :meth:`covariance`: (k,)."""
         return np.sqrt(np.diag(self.covariance(kind, groups, reference=reference)))
@@ -145,10 +155,10 @@ class Inferential:
         level: float = 0.95,
         method: str = "wald",
         covariance: str = "model",
-        groups: Any = None,
+        groups: ArrayLike | None = None,
         *,
-        columns: Any = None,
-        reference: Any = None,
+        columns: Wanted | None = None,
+        reference: object = None,
     ) -> FloatArray:
         """(low, high) of each parameter: (k, 2), or of the ``columns`` named.
 
@@ -179,12 +189,12 @@ class Inferential:
     @one_blas_thread()
     def test(
         self,
-        columns: Any,
+        columns: Wanted,
         method: str = "lr",
         *,
-        value: Any = 0.0,
+        value: ArrayLike = 0.0,
         covariance: str = "model",
-        groups: Any = None,
+        groups: ArrayLike | None = None,
     ) -> Test:
         """Test that the coefficients of some columns (or of a term of the formula) are all ``value``.
 
@@ -265,11 +275,11 @@ class Inferential:
         self,
         level: float = 0.95,
         covariance: str = "model",
-        groups: Any = None,
+        groups: ArrayLike | None = None,
         *,
         intervals: str = "wald",
         exponentiate: bool = False,
-        reference: Any = None,
+        reference: object = None,
     ) -> Summary:
         """The table users of R and statsmodels know, and the verdict below it.
 
@@ -306,7 +316,7 @@ class Inferential:
     def _why_no_optimum(self) -> str:
         return "; ".join(self.verdict_.findings[:1])
 
-    def _places(self, fit: Likelihood, columns: Any) -> list[int]:
+    def _places(self, fit: Likelihood, columns: Wanted) -> list[int]:
         """Indices into ``fit.names`` of the columns (and terms) given."""
         one = len(fit.columns) + int(fit.objective.fit_intercept)
         heads = len(fit.names) // one
@@ -319,7 +329,7 @@ class Inferential:
             raise ValueError("columns is empty: name at least one")
         return [k * one + j for k in range(heads) for j in wanted]
 
-    def _place(self, fit: Likelihood, column: Any) -> list[int]:
+    def _place(self, fit: Likelihood, column: object) -> list[int]:
         shift = int(fit.objective.fit_intercept)
         if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
             if not -len(fit.columns) <= column < len(fit.columns):
@@ -339,7 +349,7 @@ class Inferential:
         )
 
 
-def _listed(columns: Any) -> Sequence[Any]:
+def _listed(columns: Wanted) -> Sequence[str | int]:
     if isinstance(columns, (str, int, np.integer)):
         return [columns]
     return list(columns)

@@ -52,7 +52,7 @@ def constrained_minimum(
         except np.linalg.LinAlgError:  # no curvature left along the constraint
             return Constrained(point, now, False)
         d = -p + q @ bars[:, 0]
-        left, scale = float(max(-(d @ g), 0.0)), abs(now.value)
+        left, scale = max(-float(d @ g), 0.0), abs(now.value)
         settled = left <= STILL * scale or (
             left <= 1e-12 * scale and left >= 0.5 * last
         )  # the rest is rounding

@@ -6,6 +6,7 @@ import uuid
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,7 +29,7 @@ class Classifier(ClassifierMixin, Estimator):
 
     classes_: np.ndarray
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """The share of rows, by weight, that are predicted right; labels of any hashable type."""
         codes = np.asarray(self._winners(X))
         labels, given = read_labels(y, len(codes))

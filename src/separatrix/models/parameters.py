@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,7 +18,16 @@ from separatrix.verdict.verdict import ConvergenceWarning, SeparationWarning, Ve
 LISTED = 8  # how many columns a finding names before it counts the rest
 
 
-def check_limits(tol: Any, max_iter: Any, n_jobs: Any) -> None:
+class Fitting(Protocol):
+    """What a verdict asks of the model it is about."""
+
+    tol: float
+    coef_: np.ndarray
+    intercept_: Any
+    verdict_: Verdict
+
+
+def check_limits(tol: object, max_iter: Any, n_jobs: Any) -> None:
     """Refuse a tolerance, a number of steps or of threads that cannot be meant."""
     if not is_positive(tol):
         raise ValueError(f"tol must be a positive number, got {tol!r}")
@@ -28,7 +37,7 @@ def check_limits(tol: Any, max_iter: Any, n_jobs: Any) -> None:
         raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
 
 
-def check_class_weight(class_weight: Any) -> None:
+def check_class_weight(class_weight: object) -> None:
     """Refuse, before data is read, what cannot be weights of classes."""
     if isinstance(class_weight, str) and class_weight != "balanced":
         raise ValueError(f'class_weight {class_weight!r} is unknown: use "balanced" or a dictionary')
@@ -36,7 +45,9 @@ def check_class_weight(class_weight: Any) -> None:
         raise ValueError(f'class_weight must be a dictionary, "balanced" or None, got {class_weight!r}')
 
 
-def class_factors(class_weight: Any, classes: np.ndarray, totals: FloatArray) -> FloatArray:
+def class_factors(
+    class_weight: Mapping[Any, float] | str | None, classes: np.ndarray, totals: FloatArray
+) -> FloatArray:
     """The weight of each class (K,); "balanced" gives every class the same total, ``totals`` being what they have.
 
     >>> class_factors("balanced", np.array(["a", "b"]), np.array([3.0, 1.0])).round(3)
@@ -91,14 +102,14 @@ def generator_of(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(seed_of(random_state))
 
 
-def threads(n_jobs: int | None) -> Any:
+def threads(n_jobs: int | None) -> AbstractContextManager[object]:
     """The engine of ``n_jobs`` threads as a context; None and negative numbers leave the current one."""
     if n_jobs is None or n_jobs < 0:
         return nullcontext()
     return engine("serial") if n_jobs == 1 else engine(workers=int(n_jobs))
 
 
-def listed(model: Any, columns: np.ndarray) -> str:
+def listed(model: object, columns: np.ndarray) -> str:
     """Columns by name, the first eight and how many more."""
     names = ", ".join(column_name(model, int(j)) for j in columns[:LISTED])
     return names + (f" and {len(columns) - LISTED} more" if len(columns) > LISTED else "")

@@ -9,9 +9,10 @@ number, (1,) or (K,). Cost: a microsecond or two a call, O(1) beside the product
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.linear import LinearRule, in_single, sparse_scores
@@ -72,7 +73,7 @@ class LiveRule:
         return coef, intercept
 
     def _keep_numbers(
-        self, coef: Any, intercept: Any, rows: Rows, moments: Moments, fit_intercept: bool
+        self, coef: ArrayLike, intercept: ArrayLike, rows: Rows, moments: Moments, fit_intercept: bool
     ) -> None:
         """``coef_`` (heads, p) and ``intercept_`` (heads,) of a fit, in float32 where the rows are."""
         coef = np.array(coef, dtype=float, ndmin=2)
@@ -122,14 +123,20 @@ class LiveRule:
         for name in ("_limit", "rule_"):
             self.__dict__.pop(name, None)
 
-    def _keep_limit(self, rule: LinearRule, coef: Any, intercept: Any) -> None:
+    def _keep_limit(
+        self, rule: LinearRule, coef: np.ndarray, intercept: np.ndarray | np.floating | float
+    ) -> None:
         """Show the limit of a fit without an optimum; ``rule`` predicts while the numbers shown are these.
 
         The arrays are read-only: infinite weights have no neighbours an edit could go to.
         """
         self.coef_, self.intercept_ = coef, intercept
         self._remember_fit()
-        self._limit: tuple[LinearRule, Any, Any] | None = (rule, np.copy(coef), np.copy(intercept))
+        self._limit: tuple[LinearRule, np.ndarray, np.ndarray] | None = (
+            rule,
+            np.copy(coef),
+            np.copy(intercept),
+        )
         for array in (coef, intercept):
             if isinstance(array, np.ndarray):
                 array.flags.writeable = False
@@ -140,7 +147,7 @@ class SparseCoef:
 
     coef_: Any
 
-    def sparsify(self) -> Any:
+    def sparsify(self) -> Self:
         """Make ``coef_`` a sparse matrix (CSR): less memory where most weights are zero, the same predictions.
 
         >>> from separatrix import LogisticRegression
@@ -158,7 +165,7 @@ class SparseCoef:
         self.coef_ = sp.csr_matrix(self.coef_)
         return self
 
-    def densify(self) -> Any:
+    def densify(self) -> Self:
         """Make ``coef_`` an ordinary array again; it is one after every fit."""
         check_is_fitted(self, "coef_", msg="Estimator, %(name)s, must be fitted before densifying.")
         if hasattr(self.coef_, "toarray"):
@@ -178,14 +185,14 @@ def _limit_of(state: dict[str, Any]) -> LinearRule | None:
     return None if finite or not isinstance(rule, LinearRule) else rule
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: ArrayLike, b: Any) -> bool:
     """Whether two arrays hold the same numbers, NaN equal to NaN."""
     if hasattr(b, "toarray"):
         b = b.toarray()
     return np.shape(a) == np.shape(b) and bool(np.array_equal(a, b, equal_nan=True))
 
 
-def _refuse_half_a_limit(coef: Any, intercept: Any) -> None:
+def _refuse_half_a_limit(coef: np.ndarray, intercept: np.ndarray) -> None:
     """After a fit without an optimum: numbers that were edited must all be finite to predict anything."""
     if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
         raise ValueError(

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from separatrix.core.numerics import FloatArray
 from separatrix.problems.coordinates import singular_coordinates
@@ -61,7 +62,7 @@ def verdict_from_objectives(
 
 
 def separated_classes(
-    X: Any, y: Any, sample_weight: Any, fit_intercept: bool
+    X: Any, y: Any, sample_weight: ArrayLike | None, fit_intercept: bool
 ) -> Callable[[], tuple[Separability, bool]]:
     """``prove`` for a model whose weights run away where its classes are separated."""
 

@@ -21,8 +21,8 @@ where L is the mean loss at θ, ∇L₀ its gradient at zero, H(q) the entropy o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -38,7 +38,7 @@ ROUNDING = 64 * EPS  # no bound is claimed below this share of the objective: su
 class Factor:
     """H = LLᵀ (or its eigenvectors when H is singular to rounding), ready to solve."""
 
-    solve: Any
+    solve: Callable[[FloatArray], FloatArray]
     inverse_trace: float  # ≥ 1 / λ_min
     singular: bool
     reciprocal_condition: float
@@ -185,7 +185,7 @@ def certify(objective: Objective, theta: FloatArray, *, hessian_limit: int = 300
         g = at.gradient.T.ravel()
         factor = factorise(at.hessian)
         range_ = range_factor(objective) * at.radius * float(np.sqrt(factor.inverse_trace))
-        decrement = float(np.sqrt(max(g @ factor.solve(g), 0.0)))
+        decrement = float(np.sqrt(max(float(g @ factor.solve(g)), 0.0)))
         curvature = curvature_gap(decrement, range_) if not factor.singular else np.inf
         left = np.inf if factor.singular else 0.5 * decrement**2
     else:

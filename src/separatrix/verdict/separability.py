@@ -10,10 +10,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray
@@ -24,8 +26,10 @@ from separatrix.verdict import proof
 from separatrix.verdict.axes import CodedTable
 from separatrix.verdict.facial import HIDDEN, Decision, Undecided, decide, effort, flat_bases
 from separatrix.verdict.sparsest import sparsest_direction
+from separatrix.verdict.verdict import Columns
 from separatrix.verdict.wide import first_order
 
+Names = Sequence[str] | np.ndarray | None  # of columns
 QUICK = 4e9  # multiplications of a step of the exact answer that take a tenth of a second
 MAX_EFFORT = 6e10  # and a few seconds
 RECHECKED = 500_000  # cells up to which the proof of overlap is checked in full before it is given
@@ -61,13 +65,13 @@ class Separability:
 
     kind: str
     direction: FloatArray | None
-    intercept: Any
+    intercept: FloatArray | float | None
     margins: FloatArray | None
     weights: FloatArray | None
     residual: float | None
-    columns: tuple[Any, ...]
+    columns: Columns
     n_rows: int
-    classes: tuple[Any, ...] = ()
+    classes: tuple[object, ...] = ()
     fit_intercept: bool = True
     _limits: tuple[FloatArray, FloatArray] | None = field(default=None, repr=False, compare=False)
     _least: float = field(default=np.inf, repr=False, compare=False)  # the smallest positive margin of a pair
@@ -76,7 +80,7 @@ class Separability:
     def separable(self) -> bool:
         return self.kind == "complete"
 
-    def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:
+    def check(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> bool:
         """Whether the proof holds on these data, by a function that knows nothing of how it was found."""
         from separatrix.data.door import is_dask, read_labels, read_table, read_weights
 
@@ -155,7 +159,9 @@ class _Door:
     """Stands in for an estimator at the door: it only collects column names."""
 
 
-def separability(X: Any, y: Any, sample_weight: Any = None, *, fit_intercept: bool = True) -> Separability:
+def separability(
+    X: Any, y: Any, sample_weight: ArrayLike | None = None, *, fit_intercept: bool = True
+) -> Separability:
     """Whether the classes are separated by a hyperplane: complete, quasi or overlap, with the proof.
 
     Two or more classes; rows of weight zero are absent, other weights do not matter. X may be dense or sparse
@@ -215,8 +221,8 @@ def separability_of_rows(
     n_classes: int,
     *,
     fit_intercept: bool = True,
-    names: Any = None,
-    classes: tuple[Any, ...] = (),
+    names: Names = None,
+    classes: tuple[object, ...] = (),
 ) -> Separability:
     """As :func:`separability`, for rows already read whose y is the class index."""
     if rows.lazy:
@@ -237,7 +243,7 @@ def separability_of_rows(
 
 
 def _answer(
-    table: CodedTable, rows: Rows, moments: Moments, names: Any, classes: tuple[Any, ...]
+    table: CodedTable, rows: Rows, moments: Moments, names: Names, classes: tuple[object, ...]
 ) -> Separability:
     found = _decided(table, rows, moments)
     weights, residual = _weights(table, found)
@@ -250,9 +256,9 @@ def _answer(
     margins = proof.margins(rows.source, rows.y, coef, intercept)
     margins[found.flat] = 0.0
     running = np.flatnonzero(np.abs(coef - coef[0]).max(axis=0) > 0)
-    columns = tuple(int(j) if names is None else str(names[j]) for j in running)
+    columns = tuple(int(j) if names is None else str(names[int(j)]) for j in running)
     limits = _limits(table, moments, found)
-    shown: Any = intercept
+    shown: FloatArray | float = intercept
     if n_classes == 2:
         coef, shown = coef[1] - coef[0], float(intercept[1] - intercept[0])
     return Separability(
@@ -345,12 +351,14 @@ def _running(table: CodedTable, moments: Moments, found: Decision) -> tuple[Floa
         own = np.kron(np.eye(k)[j], inner)
         left = np.linalg.norm(own - (own @ fixed.T) @ fixed, axis=1)
         runs[j] = left > 1e-8 * size
-    alone = k * q - len(fixed) == 1
-    return _as_limits(runs[:, :p], runs[:, p], (found.coef, found.intercept) if alone else None)
+    toward = None
+    if found.coef is not None and k * q - len(fixed) == 1:  # one direction is left
+        toward = found.coef, found.intercept
+    return _as_limits(runs[:, :p], runs[:, p], toward)
 
 
 def _as_limits(
-    weights: np.ndarray, intercepts: np.ndarray, toward: tuple[Any, Any] | None
+    weights: np.ndarray, intercepts: np.ndarray, toward: tuple[FloatArray, FloatArray] | None
 ) -> tuple[FloatArray, FloatArray]:
     """0 where finite, NaN where it runs, ±inf where only one direction is left and its sign says so."""
     k = len(weights)
@@ -376,7 +384,9 @@ def _spread(found: Separability, keep: np.ndarray, n: int) -> Separability:
     return replace(found, weights=weights, margins=margins, n_rows=len(keep))
 
 
-def _all_classes(direction: FloatArray, intercept: Any) -> tuple[FloatArray, FloatArray]:
+def _all_classes(
+    direction: FloatArray, intercept: FloatArray | float | None
+) -> tuple[FloatArray, FloatArray]:
     if direction.ndim == 1:
-        return np.vstack([0 * direction, direction]), np.array([0.0, float(intercept)])
+        return np.vstack([0 * direction, direction]), np.array([0.0, intercept], dtype=float)
     return direction, np.asarray(intercept)

@@ -47,10 +47,11 @@ def sparsest_direction(table: CodedTable, moments: Moments, found: Decision) -> 
     if direction is None and small:
         return None
     w = found.coef if direction is None else direction[0]
+    assert w is not None
     return _heaviest(table, moments, found, w) or direction
 
 
-def _heaviest(table: CodedTable, moments: Moments, found: Decision, w: Any) -> Direction | None:
+def _heaviest(table: CodedTable, moments: Moments, found: Decision, w: FloatArray) -> Direction | None:
     """A direction in the columns of largest weight, as few of them (by doubling) as separate the same pairs."""
     size = np.abs(w - w.mean(axis=0)).max(axis=0) * np.sqrt(moments.variance)
     order = np.argsort(-size, kind="stable")

@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.caller import warn
@@ -151,12 +152,12 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
     verbose: int = 0
     n_jobs: int | None = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BayesianLogisticRegression:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> BayesianLogisticRegression:
         """Fit to rows X (n, p) and labels y (n,); a weight of 2 means the row stands there twice."""
         return self._learn(X, y, None, sample_weight, anew=True)
 
     def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+        self, X: Any, y: Any, classes: Any = None, sample_weight: ArrayLike | None = None
     ) -> BayesianLogisticRegression:
         """Add rows: the posterior of the last call is the prior of this one.
 
@@ -238,7 +239,9 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
         if not (is_count(self.n_samples) and self.n_samples >= 1):
             raise ValueError(f"n_samples must be a whole number of at least 1, got {self.n_samples!r}")
 
-    def _read(self, X: Any, y: Any, classes: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, Moments]:
+    def _read(
+        self, X: Any, y: Any, classes: Any, sample_weight: ArrayLike | None, *, reset: bool
+    ) -> tuple[Rows, Moments]:
         """Rows with their targets, and the columns' moments; with ``reset`` the classes are learnt."""
         rows = rows_of(self, read_table(self, X, reset=reset))
         found, codes = read_labels(y, rows.n)
@@ -285,7 +288,7 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
     # ---- the fit ----
 
     def _learn(
-        self, X: Any, y: Any, classes: Any, sample_weight: Any, *, anew: bool
+        self, X: Any, y: Any, classes: Any, sample_weight: ArrayLike | None, *, anew: bool
     ) -> BayesianLogisticRegression:
         began = time.perf_counter()
         self._check_parameters()
@@ -402,7 +405,7 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
         basis = self._posterior.basis
         return replace(belief, mean=mean[:, 0] if basis is None else mean @ basis)
 
-    def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any = None) -> Verdict:
+    def _verdict_from_data(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Verdict:
         """The verdict on coef_ and intercept_ under the prior of the fit, for :func:`separatrix.verify`.
 
         After several calls of `partial_fit` the rows are those of the last, whose prior was the posterior before it.

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
@@ -88,7 +89,7 @@ def compare_evidence(
     models: Any,
     X: Any,
     y: Any,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     *,
     names: Sequence[str] | None = None,
     prior: Sequence[float] | None = None,
@@ -198,7 +199,7 @@ def _model_prior(prior: Sequence[float] | None, count: int) -> FloatArray:
         return np.log(weights)
 
 
-def _fit(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+def _fit(model: Any, X: Any, y: Any, sample_weight: ArrayLike | None) -> Any:
     """Fit, and give back the model at the end."""
     if isinstance(model, Pipeline):
         extra = {} if sample_weight is None else {f"{model.steps[-1][0]}__sample_weight": sample_weight}

@@ -20,6 +20,7 @@ from scipy.linalg import solve_triangular
 from separatrix.core.numerics import EPS, LOG_2PI, FloatArray
 from separatrix.core.statistics import Moments
 from separatrix.data.rows import Rows
+from separatrix.models.parameters import Fitting
 from separatrix.problems.coordinates import Coordinates
 from separatrix.problems.prior import (
     Prior,
@@ -213,7 +214,7 @@ def _cholesky(H: FloatArray) -> FloatArray:
 
 
 def verdict_of(
-    model: Any, fit: Laplace, moments: Moments, findings: tuple[str, ...], sweeps: float
+    model: Fitting, fit: Laplace, moments: Moments, findings: tuple[str, ...], sweeps: float
 ) -> Verdict:
     """The verdict on a mode, its gap proven by the curvature there; the prior makes it unique."""
     coef = np.atleast_2d(fit.objective.to_user(fit.theta)[0])
@@ -230,7 +231,7 @@ def verdict_of(
     )  # fmt: skip
 
 
-def _rise_in_single(model: Any, fit: Laplace) -> float:
+def _rise_in_single(model: Fitting, fit: Laplace) -> float:
     """How much higher F is at coef_ and intercept_ where float32 has rounded them: one sweep, else 0."""
     if model.coef_.dtype != np.float32:
         return 0.0
@@ -241,7 +242,7 @@ def _rise_in_single(model: Any, fit: Laplace) -> float:
 
 
 def verified(
-    model: Any,
+    model: Fitting,
     rows: Rows,
     moments: Moments,
     prior: Prior,

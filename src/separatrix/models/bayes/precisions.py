@@ -16,7 +16,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -74,7 +73,7 @@ def maximise_evidence(
     ``switch_off``: a group whose evidence still grows where the prior is narrowest is held at zero from then on.
     """
 
-    def fit_with(alpha: FloatArray, start: Any = None) -> Laplace:
+    def fit_with(alpha: FloatArray, start: tuple[FloatArray, FloatArray] | None = None) -> Laplace:
         prior = prior_of(alpha[groups])
         return laplace(rows, moments, n_classes, prior, tol=tol, max_iter=max_iter, start=start)
 

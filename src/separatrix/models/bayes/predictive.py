@@ -165,7 +165,7 @@ def _parts(n: int, width: int, least: int = 1) -> list[slice]:
     return [slice(a, min(a + size, n)) for a in range(0, n, size)]
 
 
-def tail_of(level: Any) -> float:
+def tail_of(level: float) -> float:
     """The probability left out at each end of an interval."""
     if not (is_positive(level) and level < 1):
         raise ValueError(f"level must be a number between 0 and 1, such as 0.95; got {level!r}")

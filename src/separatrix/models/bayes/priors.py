@@ -9,19 +9,23 @@ Weights are the user's; an intercept that ``prior_covariance`` does not speak of
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.core.statistics import Moments
 from separatrix.data.door import column_name
 from separatrix.problems.prior import Prior, contrasts
 
+if TYPE_CHECKING:
+    from separatrix.models.bayes.bayesian import BayesianLogisticRegression
+
 INTERCEPT_PRECISION = 0.01
 
 
-def read_prior(model: Any, moments: Moments, n_classes: int) -> Prior:
+def read_prior(model: BayesianLogisticRegression, moments: Moments, n_classes: int) -> Prior:
     """The prior over φ = (w, score at the anchor); a precision still to be chosen is 1 for now."""
     p, one = len(moments.mean), bool(model.fit_intercept)
     P, whole = _precision(model, p, one)
@@ -41,7 +45,7 @@ def read_prior(model: Any, moments: Moments, n_classes: int) -> Prior:
     return Prior(mean, P, log_det * (n_classes - 1), anchor, live)
 
 
-def is_default(value: Any, default: float) -> bool:
+def is_default(value: object, default: float) -> bool:
     """Whether a parameter was left alone, as far as can be seen."""
     return isinstance(value, (int, float)) and value == default
 
@@ -55,7 +59,7 @@ def _with_intercept(P: FloatArray, precision: float) -> FloatArray:
     return wide
 
 
-def _precision(model: Any, p: int, one: bool) -> tuple[FloatArray, bool]:
+def _precision(model: BayesianLogisticRegression, p: int, one: bool) -> tuple[FloatArray, bool]:
     """(P of the weights, (p,) or (p, p), False), or (P of weights and, last, the intercept at the origin, True)."""
     if model.prior_covariance is not None:
         return _from_covariance(model, p, one)
@@ -82,7 +86,7 @@ def _precision(model: Any, p: int, one: bool) -> tuple[FloatArray, bool]:
     return alpha, False
 
 
-def _from_covariance(model: Any, p: int, one: bool) -> tuple[FloatArray, bool]:
+def _from_covariance(model: BayesianLogisticRegression, p: int, one: bool) -> tuple[FloatArray, bool]:
     S = _numbers("prior_covariance", model.prior_covariance)
     whole = one and S.shape == (p + 1, p + 1)
     if S.shape != (p, p) and not whole:
@@ -117,7 +121,7 @@ def _from_covariance(model: Any, p: int, one: bool) -> tuple[FloatArray, bool]:
     return P, whole
 
 
-def _mean(model: Any, p: int, k: int, one: bool, anchor: FloatArray) -> FloatArray:
+def _mean(model: BayesianLogisticRegression, p: int, k: int, one: bool, anchor: FloatArray) -> FloatArray:
     """m of φ: (q,), or (q, K−1) in contrasts; given for the weights alone, the score at the anchor has mean 0."""
     m = _numbers("prior_mean", model.prior_mean)
     rows = 1 if k == 2 else k
@@ -144,7 +148,7 @@ def _mean(model: Any, p: int, k: int, one: bool, anchor: FloatArray) -> FloatArr
     return phi[0].copy() if basis is None else phi.T @ basis
 
 
-def _numbers(name: str, value: Any) -> FloatArray:
+def _numbers(name: str, value: ArrayLike) -> FloatArray:
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):

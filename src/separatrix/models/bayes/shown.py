@@ -25,17 +25,17 @@ POSTERIOR = (
 )
 
 
-def _of_posterior(name: str, words: str) -> Any:
+def _of_posterior(name: str, words: str) -> property:
     """A property that reads ``_<name>`` of the model and refuses to be assigned."""
 
-    def value(self: Any) -> FloatArray:
+    def value(self: ShownPosterior) -> FloatArray:
         if "_posterior" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")
         found: FloatArray = getattr(self, "_" + name)()
         found.flags.writeable = False
         return found
 
-    def refuse(self: Any, value: Any) -> None:
+    def refuse(self: ShownPosterior, value: object) -> None:
         raise AttributeError(POSTERIOR.format(name))
 
     return property(value, refuse, doc=words)

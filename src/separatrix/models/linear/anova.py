@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import QRFactor
@@ -114,7 +115,7 @@ def _hypothesis(fit: Likelihood, places: list[int], test: str) -> Test:
     return linear_test(fit, a, np.zeros(len(places)), "", test, fit.inner_covariance)
 
 
-def _sequential(model: Any, fit: Likelihood, test: str) -> Summary:
+def _sequential(model: Inferential, fit: Likelihood, test: str) -> Summary:
     """Terms added one after another: each line is the model with all terms up to it."""
     if test != "lr":
         raise ValueError(
@@ -194,7 +195,7 @@ def _table(
     )  # fmt: skip
 
 
-def _words(model: Any, fit: Likelihood, number: int) -> str:
+def _words(model: Inferential, fit: Likelihood, number: int) -> str:
     formula = getattr(model, "formula_", None)
     if formula is not None:
         return f"{number}: {formula}"
@@ -236,7 +237,7 @@ def _law(fit: Likelihood) -> Any:
     return "negative binomial, size estimated" if fit.estimated else fit.response
 
 
-def _pairs(a: Observations, b: Observations) -> tuple[tuple[str, Any, Any], ...]:
+def _pairs(a: Observations, b: Observations) -> tuple[tuple[str, FloatArray | None, FloatArray | None], ...]:
     return (
         ("responses", a.y, b.y),
         ("offsets", a.offset, b.offset),
@@ -245,7 +246,7 @@ def _pairs(a: Observations, b: Observations) -> tuple[tuple[str, Any, Any], ...]
     )
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: ArrayLike | None, other: ArrayLike | None) -> bool:
     if one is None or other is None:
         return one is other
     return bool(np.array_equal(one, other))

@@ -29,7 +29,7 @@ from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.outcome import Path
 from separatrix.solve.registry import SOLVERS, Solver
 from separatrix.verdict.facial import Undecided
-from separatrix.verdict.separability import Separability, separability_of_rows
+from separatrix.verdict.separability import Names, Separability, separability_of_rows
 
 ONE_SIDED = ("poisson", "negative_binomial", "tweedie")
 BOUNDED = ("logit", "probit", "cloglog")
@@ -39,7 +39,7 @@ BOUNDED = ("logit", "probit", "cloglog")
 
 
 def separation(
-    problem: Problem, fit: LinearFit, names: Any, classes: tuple[Any, ...]
+    problem: Problem, fit: LinearFit, names: Names, classes: tuple[object, ...]
 ) -> tuple[Separability | None, str]:
     """The exact answer where the fit alone does not prove that an optimum exists; or why there is none."""
     outcome = fit.outcome
@@ -52,7 +52,12 @@ def separation(
 
 
 def _decided(
-    rows: Rows, moments: Moments, n_classes: int, fit_intercept: bool, names: Any, classes: tuple[Any, ...]
+    rows: Rows,
+    moments: Moments,
+    n_classes: int,
+    fit_intercept: bool,
+    names: Names,
+    classes: tuple[object, ...],
 ) -> tuple[Separability | None, str]:
     try:
         found = separability_of_rows(
@@ -127,7 +132,7 @@ def worth_a_proof(fit: LinearFit, existence: Existence) -> bool:
     return not existence.proven
 
 
-def find_out(existence: Existence, names: Any) -> None:
+def find_out(existence: Existence, names: Names) -> None:
     """A proof of separation or of an estimate, kept in ``existence``; a sentence where neither was found."""
     glm, problem = existence.glm, existence.glm.problem
     if glm.family.name == "binomial" and glm.link.name != "logit" and _logit_exists(glm):

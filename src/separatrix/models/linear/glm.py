@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -39,7 +40,7 @@ from separatrix.data.observations import read_observations
 from separatrix.inference.likelihood import Likelihood
 from separatrix.inference.mixin import PENALISED, Inferential
 from separatrix.models.linear.existence import Existence, find_out, gone_on, worth_a_proof
-from separatrix.models.linear.glm_frames import ReadsFormulas
+from separatrix.models.linear.glm_frames import Given, ReadsFormulas
 from separatrix.models.linear.glm_problem import GlmProblem, glm_loss, known_dispersion
 from separatrix.models.linear.glm_verdict import glm_verdict
 from separatrix.models.linear.null_model import null_deviance, null_intercept
@@ -128,12 +129,12 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         self,
         X: Any,
         y: Any,
-        sample_weight: Any = None,
-        offset: Any = None,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
         *,
-        exposure: Any = None,
-        precision: Any = None,
-        weights: Any = None,
+        exposure: ArrayLike | None = None,
+        precision: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
     ) -> Self:
         """Fit to rows X (n, p) and responses y (n,), or for the binomial (n, 2) counts of successes and failures.
 
@@ -171,7 +172,13 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         return self
 
     def predict(
-        self, X: Any, offset: Any = None, *, exposure: Any = None, kind: str = "mean", na: str | None = None
+        self,
+        X: Any,
+        offset: ArrayLike | None = None,
+        *,
+        exposure: ArrayLike | None = None,
+        kind: str = "mean",
+        na: str | None = None,
     ) -> FloatArray:
         """E[y | x] of each row (n,), or with ``kind="link"`` the score g(μ).
 
@@ -207,12 +214,12 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         self,
         X: Any,
         y: Any = None,
-        sample_weight: Any = None,
-        offset: Any = None,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
         *,
-        exposure: Any = None,
-        precision: Any = None,
-        weights: Any = None,
+        exposure: ArrayLike | None = None,
+        precision: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
     ) -> float:
         """D² = 1 − deviance / deviance of a constant (a constant rate, with an exposure), R² for the Gaussian.
 
@@ -283,8 +290,8 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         self,
         X: Any,
         y: Any,
-        sample_weight: Any,
-        given: dict[str, Any],
+        sample_weight: ArrayLike | None,
+        given: Given,
         family: Response,
         link: Link,
         *,
@@ -361,7 +368,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
 
     def _in_the_rows_precision(
         self, problem: Problem, coef: FloatArray, intercept: float
-    ) -> tuple[np.ndarray, Any]:
+    ) -> tuple[np.ndarray, float | np.float32]:
         """Weights as shown: float32 for float32 rows, the intercept making up for what rounding took at the mean."""
         if getattr(problem.rows.source, "dtype", None) != np.float32:
             return np.array(coef, dtype=np.float64), float(intercept)
@@ -383,7 +390,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
     def _limits_of_coefficients(self) -> FloatArray:
         return np.append(self.intercept_, self.coef_) if self.fit_intercept else self.coef_
 
-    def _inference(self, reference: Any = None) -> Likelihood:
+    def _inference(self, reference: object = None) -> Likelihood:
         fit = super()._inference(reference)
         if fit.objective.ridge > 0:
             raise ValueError(PENALISED)
@@ -395,14 +402,18 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
             raise AttributeError(f"GeneralizedLinearModel has no {name}_ here: {PENALISED}")
         return super()._known(name)
 
-    def _objectives_of(self, X: Any, y: Any, sample_weight: Any = None, **given: Any) -> list[Part]:
+    def _objectives_of(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **given: Any
+    ) -> list[Part]:
         """(objective, weights, intercept) of this estimator on given data."""
         return self._parts(self._read_again(X, y, sample_weight, **given))
 
     def _parts(self, glm: GlmProblem) -> list[Part]:
         return [(glm.problem.objective(), self.coef_, np.asarray(self.intercept_))]
 
-    def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any = None, **given: Any) -> Verdict:
+    def _verdict_from_data(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **given: Any
+    ) -> Verdict:
         glm = self._read_again(X, y, sample_weight, **given)
 
         def prove() -> tuple[Separability | None, bool]:
@@ -416,11 +427,11 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         self,
         X: Any,
         y: Any,
-        sample_weight: Any = None,
-        offset: Any = None,
-        exposure: Any = None,
-        precision: Any = None,
-        weights: Any = None,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+        exposure: ArrayLike | None = None,
+        precision: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
     ) -> GlmProblem:
         given = {"offset": offset, "exposure": exposure, "precision": precision, "weights": weights}
         if hasattr(self, "_table"):

@@ -12,11 +12,13 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_dask, read_for_prediction, read_table, refuse_infinite
 from separatrix.data.observations import read_offset
 
+Given = dict[str, ArrayLike | None]  # offset, exposure, precision, weights
 NA = (None, "nan", "raise")
 
 
@@ -34,11 +36,11 @@ class ReadsFormulas:
         family: Any = "gaussian",
         link: Any = None,
         *,
-        sample_weight: Any = None,
-        offset: Any = None,
-        exposure: Any = None,
-        precision: Any = None,
-        weights: Any = None,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+        exposure: ArrayLike | None = None,
+        precision: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
         **parameters: Any,
     ) -> Self:
         """Fit y ~ terms on a frame: ``from_formula("y ~ x + C(g) * z", frame, "poisson", exposure="years")``.
@@ -88,7 +90,7 @@ class ReadsFormulas:
         return model
 
     def _new_rows(
-        self, X: Any, offset: Any, exposure: Any, na: str | None
+        self, X: Any, offset: ArrayLike | None, exposure: ArrayLike | None, na: str | None
     ) -> tuple[Any, FloatArray | None, np.ndarray | None]:
         """Cells of rows without an empty one, their offset, and which rows they are (None: all)."""
         if na not in NA:
@@ -125,8 +127,8 @@ class ReadsFormulas:
         return cells[whole], None if shift is None else shift[whole], whole
 
     def _rows_to_judge(
-        self, X: Any, y: Any, sample_weight: Any, given: dict[str, Any]
-    ) -> tuple[Any, Any, Any, dict[str, Any]]:
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, given: Given
+    ) -> tuple[Any, Any, Any, Given]:
         """(cells, y, sample_weight, the rest) of a frame as the formula reads it; a y of None is its left side.
 
         Rows with an empty cell are left out, as the fit leaves them out.

@@ -9,8 +9,6 @@ Cost O(1) beside a certificate of O(np²) where the solver's own bound is not en
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from separatrix.core.linear import LinearRule
@@ -19,7 +17,7 @@ from separatrix.core.responses import GlmLoss
 from separatrix.inference.likelihood import Likelihood
 from separatrix.models.linear.existence import Existence
 from separatrix.models.linear.verdicts import FIRTH, STOPPED_EARLY, score_rounding
-from separatrix.models.parameters import listed
+from separatrix.models.parameters import Fitting, listed
 from separatrix.solve.limits import limit_of_the_rest
 from separatrix.solve.linear import LinearFit, Problem
 from separatrix.solve.newton import FLAT, STUCK
@@ -35,7 +33,7 @@ NEAR_THE_EDGE = 1e-7  # distance of a score from the end of its link's range, re
 
 
 def glm_verdict(
-    model: Any, fit: LinearFit, existence: Existence, likelihood: Likelihood
+    model: Fitting, fit: LinearFit, existence: Existence, likelihood: Likelihood
 ) -> tuple[Verdict, Limits | None]:
     """The verdict, and where no estimate exists the limits of the weights."""
     if existence.one_ended:
@@ -118,7 +116,7 @@ def _checkable(existence: Existence) -> Separability | None:
 
 
 def _findings(
-    model: Any, fit: LinearFit, existence: Existence, likelihood: Likelihood, status: Status
+    model: Fitting, fit: LinearFit, existence: Existence, likelihood: Likelihood, status: Status
 ) -> list[str]:
     problem = existence.glm.problem
     findings = list(existence.glm.seen.findings)
@@ -160,7 +158,7 @@ def _findings(
     return findings
 
 
-def _separated(model: Any, fit: LinearFit, existence: Existence) -> tuple[Verdict, Limits]:
+def _separated(model: Fitting, fit: LinearFit, existence: Existence) -> tuple[Verdict, Limits]:
     proof = existence.proof
     assert proof is not None and proof.direction is not None
     rule = proof.limiting_rule(LinearRule(fit.coef, fit.intercept))
@@ -199,7 +197,7 @@ def _sentence(existence: Existence, proof: Separability) -> str:
     return text.replace("the classes are", "zeros and positive counts are")
 
 
-def _all_at_one_end(model: Any, fit: LinearFit, existence: Existence) -> tuple[Verdict, Limits]:
+def _all_at_one_end(model: Fitting, fit: LinearFit, existence: Existence) -> tuple[Verdict, Limits]:
     problem = existence.glm.problem
     s = existence.glm.seen.weight
     y = existence.glm.seen.y if s is None else existence.glm.seen.y[s > 0]

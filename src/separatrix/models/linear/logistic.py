@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.linear import in_single
@@ -131,7 +132,7 @@ class LogisticRegression(Inferential, LinearClassifier):
     solver_options: Mapping[str, Any] | None = None
     record_path: bool = False
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> LogisticRegression:
         """Fit to rows X (n, p) and labels y (n,); a weight of 2 means the row stands there twice."""
         began = time.perf_counter()
         solver = self._check_parameters()
@@ -210,7 +211,7 @@ class LogisticRegression(Inferential, LinearClassifier):
 
         return self._on_rows(X, log_probability)
 
-    def reference_form(self, reference: Any = None) -> tuple[np.ndarray, FloatArray, FloatArray]:
+    def reference_form(self, reference: object = None) -> tuple[np.ndarray, FloatArray, FloatArray]:
         """K−1 weight vectors against a reference class: log P(k|x)/P(ref|x) = v_k·x + c_k ([726]).
 
         Returns the other classes, v (K−1, p) and c (K−1,); the same probabilities as the symmetric form.
@@ -282,7 +283,7 @@ class LogisticRegression(Inferential, LinearClassifier):
         if self.solver not in ("auto", "newton", "newton-cholesky"):
             raise ValueError(f'solver {self.solver!r} does not know Firth\'s penalty: use "auto"')
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Problem:
+    def _read(self, X: Any, y: Any, sample_weight: ArrayLike | None, *, reset: bool) -> Problem:
         """Rows, labels and weights into the problem to be minimised."""
         X = read_table(self, X, reset=reset)
         rows = rows_of(self, X)
@@ -391,12 +392,12 @@ class LogisticRegression(Inferential, LinearClassifier):
         with np.errstate(invalid="ignore"):
             return np.delete(table - table[fit.reference], fit.reference, axis=0).ravel()
 
-    def _objectives_of(self, X: Any, y: Any, sample_weight: Any = None) -> list[Part]:
+    def _objectives_of(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> list[Part]:
         """(objective, weights, intercept) of this estimator on given data."""
         objective = self._read(X, y, sample_weight, reset=False).objective()
         coef, intercept = self._shown()
         return [(objective, coef[0], intercept[0])] if len(coef) == 1 else [(objective, coef, intercept)]
 
-    def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any = None) -> Verdict:
+    def _verdict_from_data(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Verdict:
         prove = separated_classes(X, y, sample_weight, bool(self.fit_intercept))
         return verdict_from_objectives(self, self._objectives_of(X, y, sample_weight), prove)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from separatrix.core.linear import UNIT32, LinearRule, single_rounding
 from separatrix.core.numerics import EPS, FloatArray
-from separatrix.models.parameters import listed
+from separatrix.models.parameters import Fitting, listed
 from separatrix.solve.limits import centred, limit_of_the_rest
 from separatrix.solve.linear import LinearFit, Problem
 from separatrix.solve.newton import FLAT
@@ -27,7 +25,7 @@ FIRTH = (
 
 
 def verdict_of(
-    model: Any, problem: Problem, fit: LinearFit, proof: Separability | None, undecided: str = ""
+    model: Fitting, problem: Problem, fit: LinearFit, proof: Separability | None, undecided: str = ""
 ) -> Verdict:
     """The verdict of a fit whose classes are not separated (or that has a penalty, or where that is not known)."""
     outcome, objective = fit.outcome, fit.objective
@@ -66,7 +64,7 @@ def verdict_of(
 
 
 def no_optimum(
-    model: Any, problem: Problem, fit: LinearFit, proof: Separability
+    model: Fitting, problem: Problem, fit: LinearFit, proof: Separability
 ) -> tuple[Verdict, LinearRule, FloatArray, FloatArray]:
     """The verdict on separated classes, the rule of the limit, and coef and intercept as the limit has them.
 
@@ -98,7 +96,7 @@ def score_rounding(problem: Problem, fit: LinearFit) -> float:
     return float(EPS * np.max(np.abs(np.atleast_2d(fit.coef)) @ spread))
 
 
-def shown_rounding(model: Any, problem: Problem) -> float:
+def shown_rounding(model: Fitting, problem: Problem) -> float:
     """How far the rounding of ``coef_`` to float32 moves scores (0 where they are float64).
 
     F rises by at most its square: ½ δᵀ∇²F δ, with the curvature of a logistic loss at most one half, and the ridge's.
@@ -121,7 +119,7 @@ def single_findings(shown: float) -> list[str]:
 
 
 def _findings(
-    model: Any, problem: Problem, fit: LinearFit, proof: Separability | None, score_error: float
+    model: Fitting, problem: Problem, fit: LinearFit, proof: Separability | None, score_error: float
 ) -> list[str]:
     findings = []
     if proof is not None:
