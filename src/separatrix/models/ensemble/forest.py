@@ -30,13 +30,10 @@ from separatrix.models.ensemble.bags.out_of_bag import mean_interval, share_inte
 from separatrix.models.ensemble.decision_tree import TREES, DecisionTreeClassifier, DecisionTreeRegressor
 from separatrix.models.ensemble.members import Members, same_classes
 from separatrix.models.ensemble.tree_base import TreeClassifier, TreeModel, TreeRegressor, read_numbers
-from separatrix.models.ensemble.tree_limits import is_word
+from separatrix.models.ensemble.tree_limits import LIMITS, is_word
 from separatrix.models.parameters import class_factors, seed_of, threads
 
-SHARED = (
-    "criterion", "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf", "max_features",
-    "max_leaf_nodes", "min_impurity_decrease", "ccp_alpha", "monotonic_cst", "categorical_features",
-)  # fmt: skip
+SHARED = (*LIMITS, "criterion", "max_features", "ccp_alpha", "monotonic_cst", "categorical_features")
 
 
 @constructor
@@ -181,10 +178,7 @@ class ForestModel(Members, TreeModel):
 
     def _check(self) -> None:
         super()._check()
-        if not (is_count(self.n_estimators) and self.n_estimators >= 1):
-            raise ValueError(f"n_estimators must be a whole number of at least 1, got {self.n_estimators!r}")
-        if self.n_jobs is not None and (not is_count(self.n_jobs) or self.n_jobs == 0):
-            raise ValueError(f"n_jobs must be None or a whole number other than 0, got {self.n_jobs!r}")
+        self._check_members()
         if self.oob_score and not self.bootstrap:
             raise ValueError("oob_score needs bags: set bootstrap=True, or oob_score=False")
         if self.max_samples is not None and not self.bootstrap:

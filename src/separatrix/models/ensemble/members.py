@@ -14,10 +14,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.core.numerics import FloatArray
+from separatrix.data.door import is_count
+from separatrix.models.parameters import check_limits
+
 
 class Members:
     """len, index and iteration over the fitted members."""
 
+    n_estimators: int
+    n_jobs: int | None
     estimators_: list[Any]
 
     def __len__(self) -> int:
@@ -36,6 +42,14 @@ class Members:
         check_is_fitted(self, "estimators_")
         return self.estimators_
 
+    def _check_members(self, why: str = "") -> None:
+        """Refuse, before data is read, numbers of members and of threads that cannot be meant."""
+        if not (is_count(self.n_estimators) and self.n_estimators >= 1):
+            raise ValueError(
+                f"n_estimators must be a whole number of at least 1, got {self.n_estimators!r}{why}"
+            )
+        check_limits(1.0, 1, self.n_jobs)
+
     def _voters(self) -> list[Any]:
         """The members that predict; none left is refused."""
         found = self._fitted_members()
@@ -44,6 +58,18 @@ class Members:
                 "estimators_ is empty, and nobody is left to predict: put members back, or fit anew"
             )
         return found
+
+
+class Shares:
+    """Logarithms of probabilities that may be zero."""
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        raise NotImplementedError
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """log of :meth:`predict_proba`; −∞ for a class that has no share."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
 
 
 def same_classes(these: np.ndarray, those: np.ndarray) -> bool:

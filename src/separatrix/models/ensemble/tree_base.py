@@ -21,7 +21,7 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.door import column_name, read_weights
 from separatrix.growth.trees import Binned, Columns, Forest, sealed
 from separatrix.models.base import Classifier
-from separatrix.models.ensemble.members import derived_from
+from separatrix.models.ensemble.members import Shares, derived_from
 from separatrix.models.ensemble.tree_cells import TreeCells
 from separatrix.models.ensemble.tree_limits import TreeLimits, is_word
 from separatrix.models.parameters import check_class_weight, class_factors, read_any_classes
@@ -163,7 +163,7 @@ class TreeModel(TreeLimits, TreeCells):
         return tags
 
 
-class TreeClassifier(TreeModel, Classifier):
+class TreeClassifier(Shares, TreeModel, Classifier):
     """Labels in, shares of classes out."""
 
     class_weight: Any
@@ -172,11 +172,6 @@ class TreeClassifier(TreeModel, Classifier):
     def predict_proba(self, X: Any) -> FloatArray:
         """Shares of the classes in the leaves a row falls into, the mean over trees (n, K)."""
         return self._forest_mean(X)
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """log P, −inf where a class has no share in any leaf."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of the largest share; of equal ones the first."""
