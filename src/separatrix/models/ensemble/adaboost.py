@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_regressor
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import Tags, _safe_indexing, get_tags
 
 from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
@@ -279,7 +279,7 @@ class AdaBoostClassifier(WeightedVotes):
             findings=findings, status=self.verdict_.status if same else "not converged",
         )  # fmt: skip
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         base = get_tags(DecisionStump() if self.estimator is None else self.estimator).input_tags
         for name in ("sparse", "allow_nan", "categorical", "string"):

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
@@ -237,7 +238,7 @@ random_state, verbose : as in :class:`BaggingClassifier`
             if forest is not None:
                 return forest.mean(self.estimators_[0]._read_for_prediction(cells))[:, 0]
             shape = (int(cells.shape[0]), *self._outputs)
-            kinds: list[Any] = [np.float64] * len(self.estimators_)
+            kinds: list[DTypeLike] = [float] * len(self.estimators_)
 
             def one(b: int) -> tuple[FloatArray, None]:
                 said = self._said(b, cells)

@@ -9,7 +9,7 @@ or edited. Rows E2, E3, E4 of the specification.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -29,7 +29,7 @@ class Members:
     def __len__(self) -> int:
         return len(self._fitted_members())
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: SupportsIndex | slice) -> Any:
         return self._fitted_members()[index]
 
     def __iter__(self) -> Iterator[Any]:
@@ -77,7 +77,7 @@ def same_classes(these: np.ndarray, those: np.ndarray) -> bool:
     return these is those or these.tolist() == those.tolist()
 
 
-def refuse_given(model: Any, given: Mapping[str, Any]) -> None:
+def refuse_given(model: object, given: Mapping[str, object]) -> None:
     """For ``_verdict_from_data`` of models whose fit takes a table, labels and weights alone."""
     for name in given:
         raise TypeError(
@@ -108,10 +108,10 @@ class derived(property):
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __set__(self, instance: Any, value: Any) -> None:
+    def __set__(self, instance: object, value: object) -> None:
         raise AttributeError(f"{self.name} is worked out and cannot be assigned: {self.instead}")
 
-    def __delete__(self, instance: Any) -> None:
+    def __delete__(self, instance: object) -> None:
         raise AttributeError(f"{self.name} is worked out and cannot be deleted: {self.instead}")
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
@@ -340,7 +341,7 @@ class DecisionStump(Shares, Classifier):
             findings=(f"the least there is: {bound:.6g}",), status="optimal" if gap <= ROUNDING else "not converged",
         )  # fmt: skip
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.categorical_features is None
         tags.input_tags.allow_nan = True

@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import RegressorMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix.core.numerics import FloatArray
@@ -88,7 +89,7 @@ class TreeModel(TreeLimits, TreeCells):
         check_is_fitted(self)
         return 1
 
-    def _paths(self, cells: np.ndarray) -> tuple[Any, np.ndarray]:
+    def _paths(self, cells: np.ndarray) -> tuple[sp.csr_matrix, np.ndarray]:
         """(n, nodes of all trees) CSR of the nodes each row passes, and where each tree's nodes begin."""
         ends = self._forest.ends(cells)
         begins = np.cumsum([0, *(t.node_count for t in self._forest.trees)])
@@ -156,7 +157,7 @@ class TreeModel(TreeLimits, TreeCells):
         more = f" and {len(found) - 5} more" if len(found) > 5 else ""
         return f"column{'s' if len(found) > 1 else ''} {', '.join(found[:5])}{more}"
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True

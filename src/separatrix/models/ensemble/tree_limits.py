@@ -116,14 +116,14 @@ class TreeLimits:
         return f"{pure}, or {', '.join(set_)}" if set_ else pure
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
-def is_share(value: Any) -> bool:
+def is_share(value: object) -> bool:
     """Whether a parameter is a float in (0, 1]."""
     return isinstance(value, (float, np.floating)) and bool(0.0 < value <= 1.0)
 
 
-def is_word(value: Any, word: str) -> bool:
+def is_word(value: object, word: str) -> bool:
     return isinstance(value, str) and value == word

@@ -12,7 +12,7 @@ import time
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import Tags, _safe_indexing, get_tags
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
@@ -297,7 +297,7 @@ class Bagging(Members, Estimator):
     def _lacking(self) -> int:
         return 0
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         of_base = get_tags(self._base()).input_tags
         tags.input_tags.sparse = of_base.sparse

@@ -14,6 +14,7 @@ import numpy as np
 
 from separatrix.data.engine import available_cores, current_engine
 from separatrix.models.ensemble.bags.plan import Fits, Plan
+from separatrix.models.ensemble.members import Members
 from separatrix.verdict.build import proven
 from separatrix.verdict.verdict import Scale, Status, Verdict
 
@@ -32,7 +33,7 @@ class BaggingVerdict(Verdict):
 
 
 def judged(
-    model: Any, plan: Plan, fits: Fits, *, lacking: int, where: str, seconds: float, heard: Sequence[str]
+    model: Members, plan: Plan, fits: Fits, *, lacking: int, where: str, seconds: float, heard: Sequence[str]
 ) -> BaggingVerdict:
     """The verdict on all of ``estimators_``, of which ``fits`` are new.
 
@@ -40,7 +41,7 @@ def judged(
     """
     members = model.estimators_
     constant = sum(bag.constant for bag in fits.models.values())
-    own = [v for v in map(verdict_in, members) if isinstance(v, Verdict)]
+    own = [v for v in map(verdict_in, members) if v is not None]
     complete = bool(own) and len(own) + constant >= len(members)
     status, said = _status(own if complete else [])
     if all(v.status == "no claim" for v in own) or not complete:
@@ -58,12 +59,12 @@ def judged(
     return BaggingVerdict(**vars(verdict), bags=len(members))
 
 
-def verdict_in(model: Any) -> Any:
+def verdict_in(model: Any) -> Verdict | None:
     """The verdict of a model, or of a pipeline's last step; None where there is none."""
     found = getattr(model, "verdict_", None)
     if found is None and hasattr(model, "steps"):
         found = getattr(model.steps[-1][1], "verdict_", None)
-    return found
+    return found if isinstance(found, Verdict) else None
 
 
 def engine_words() -> str:
