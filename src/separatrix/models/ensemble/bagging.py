@@ -153,10 +153,13 @@ class BaggingClassifier(Shares, Classifier, Bagging):
         """Logistic regressions as one product, where the learners are that, as they stand."""
         return LinearVotes.of(self.estimators_, self.classes_) if self._whole_tables() else None
 
+    def _soft(self, model: Any) -> bool:
+        return self.voting == "soft" and hasattr(model, "predict_proba")
+
     def _share_of(self, b: int, cells: Any) -> FloatArray:
         """What bag b gives each class (n, K)."""
-        X = self._columns_of(cells, b)
-        return share_of(self.estimators_[b], X, self.classes_, self.voting == "soft", b)
+        model = self.estimators_[b]
+        return share_of(model, self._columns_of(cells, b), self.classes_, self._soft(model), b)
 
     def _winners(self, X: Any) -> np.ndarray:
         return np.asarray(self._shares(X).argmax(axis=1))

@@ -73,7 +73,8 @@ class TreeModel(TreeLimits, TreeCells):
 
     def _forest_mean(self, X: Any) -> FloatArray:
         """The mean over trees of the leaves' values (n, V)."""
-        return self._forest.mean(self._read_for_prediction(X))
+        cells = self._read_for_prediction(X)
+        return self._forest.mean(cells)
 
     # ------------------------------------------------------------------------------------------ what was learned
 
