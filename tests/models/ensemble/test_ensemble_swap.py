@@ -342,6 +342,18 @@ def test_a_learner_of_two_classes_says_so():
     assert stump.feature_importances_.tolist() == [0.0] * 6
 
 
+def test_a_verdict_names_the_scale_of_its_objective():
+    """Impurity, error and exponential loss are means; bags have their learners' scale, and none without a claim."""
+    for model in (DecisionTreeClassifier(), DecisionStump(), AdaBoostClassifier(n_estimators=2)):
+        assert model.fit(X, Y).verdict_.scale == "mean loss"
+    bags = BaggingClassifier(LogisticRegression(), 3).fit(X, Y)
+    assert bags.verdict_.scale == bags[0].verdict_.scale == "mean loss"
+    assert BaggingClassifier(n_estimators=2).fit(X, Y).verdict_.scale == ""
+    for model in (DecisionStump().fit(X, Y), AdaBoostClassifier(n_estimators=2).fit(X, Y)):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'offset'"):
+            verify(model, X, Y, offset=Y)
+
+
 # ---- float32 ----
 
 

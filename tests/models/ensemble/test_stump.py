@@ -83,7 +83,7 @@ def test_the_search_equals_trying_everything(table):
 def test_more_values_than_bins(seed):
     """Bins hold several values each: the ones looked into must be enough, whatever the weights."""
     rng = np.random.default_rng(seed)
-    n = 1500
+    n = 900
     X = rng.normal(size=(n, 3)) if seed % 2 else rng.lognormal(size=(n, 3)).round(3)
     X[rng.random((n, 3)) < 0.1 * (seed % 3)] = np.nan
     y = (rng.random(n) < 0.5 + 0.1 * np.sin(3 * np.nan_to_num(X[:, 1]))).astype(int) + (rng.random(n) < 0.1)

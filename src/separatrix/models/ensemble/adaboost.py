@@ -19,14 +19,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_regressor
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import Tags, _safe_indexing, get_tags
 
 from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
 from separatrix.data.columns import Encoding
-from separatrix.data.door import is_count, is_dask, is_frame, is_positive, read_table, read_weights
+from separatrix.data.door import is_frame, is_dask, is_positive, read_table, read_weights
 from separatrix.data.estimator import KW_ONLY, constructor
-from separatrix.growth.stumps import Table
 from separatrix.models.ensemble.boosting import Course, boost
 from separatrix.models.ensemble.members import refuse_given
 from separatrix.models.ensemble.stump import DecisionStump
@@ -34,7 +33,6 @@ from separatrix.models.ensemble.weak_learners import AnyLearner, StumpLearner, W
 from separatrix.models.ensemble.weighted_votes import WeightedVotes
 from separatrix.models.parameters import (
     check_class_weight,
-    check_limits,
     class_factors,
     read_any_classes,
     seed_of,
@@ -151,11 +149,9 @@ class AdaBoostClassifier(WeightedVotes):
         return class_factors(self.class_weight, self.classes_, totals)
 
     def _check_parameters(self) -> None:
-        if not (is_count(self.n_estimators) and self.n_estimators >= 1):
-            raise ValueError(f"n_estimators must be a whole number of at least 1, got {self.n_estimators!r}")
+        self._check_members()
         if not is_positive(self.learning_rate, finite=True):
             raise ValueError(f"learning_rate must be a positive number, got {self.learning_rate!r}")
-        check_limits(1.0, 1, self.n_jobs)
         check_class_weight(self.class_weight)
         base = self.estimator
         usable = base is None or (hasattr(base, "fit") and hasattr(base, "predict"))
@@ -164,17 +160,10 @@ class AdaBoostClassifier(WeightedVotes):
 
     def _read_stumps(self, X: Any, y: Any, sample_weight: Any) -> tuple[StumpLearner, FloatArray | None]:
         """The table, laid out once, and the weights of all rows."""
-        stump: DecisionStump = self.estimator_
-        stump._check_parameters()
-        self._reader = copy(stump)
-        cells, nominal = self._reader._read(X)
+        self._reader = copy(self.estimator_)
+        table, weight = self._reader._lay_out(X, y, sample_weight)
+        self.classes_, self._reader.total_ = self._reader.classes_, 1.0
         self._know_columns(self._reader)
-        n = cells.shape[0]
-        weight = read_weights(sample_weight, n)
-        self.classes_, codes, _ = read_any_classes(y, weight, n)
-        self._reader.classes_, self._reader.total_ = self.classes_, 1.0
-        rows = np.arange(n) if weight is None else np.flatnonzero(weight > 0)
-        table = Table.of(cells, codes, len(self.classes_), rows, nominal, stump.criterion)
         return StumpLearner(table, self._reader), weight
 
     def _read_any(self, X: Any, y: Any, sample_weight: Any) -> tuple[AnyLearner, FloatArray | None]:
@@ -241,33 +230,11 @@ class AdaBoostClassifier(WeightedVotes):
                 "no stump has an edge left: the exponential loss, convex in all stumps' votes, is at its minimum"
             )
         gap = 0.0 if status == "stationary" or self.train_error_bound_ == 0 else np.inf
-        return self._claimed(
-            status, gap, self.normalizers_, began, stopped_by=course.ended, findings=findings
-        )
-
-    def _claimed(
-        self,
-        status: Status,
-        gap: float,
-        normalizers: FloatArray,
-        began: float,
-        *,
-        stopped_by: str,
-        findings: list[str],
-    ) -> Verdict:
         return proven(
-            self,
-            scale="mean loss",
-            objective=self._loss(normalizers),
-            gap=gap,
-            tol=0.0,
-            unique=None,
-            sweeps=float(len(normalizers)),
-            seconds=time.perf_counter() - began,
-            stopped_by=stopped_by,
-            findings=findings,
-            status=status,
-        )
+            self, scale="mean loss", objective=self._loss(self.normalizers_), gap=gap, tol=0.0, unique=None,
+            sweeps=float(len(self.alphas_)), seconds=time.perf_counter() - began, stopped_by=course.ended,
+            findings=findings, status=status,
+        )  # fmt: skip
 
     def _loss(self, normalizers: FloatArray) -> float:
         """The weighted mean of exp(−y·f/K), y and f coded as in SAMME: of two classes, ∏Z_t."""
@@ -281,7 +248,6 @@ class AdaBoostClassifier(WeightedVotes):
     def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any = None, **given: Any) -> Verdict:
         """For :func:`separatrix.verify`: D_t, ε_t and Z_t anew from the data, the learners and their α_t."""
         refuse_given(self, given)
-        began = time.perf_counter()
         cells = self._read_for_prediction(X)
         weight = read_weights(sample_weight, cells.shape[0])
         codes = self._codes_of(y, cells.shape[0])
@@ -307,13 +273,13 @@ class AdaBoostClassifier(WeightedVotes):
             *_bounds(np.array(errors), np.array(normalizers), wrong_now, self._plain()),
         ]
         same = len(errors) == len(self.estimator_errors_) and apart <= 1e-9
-        status: Status = self.verdict_.status if same else "not converged"
-        gap = self.verdict_.gap if same else np.inf
-        return self._claimed(
-            status, gap, np.array(normalizers), began, stopped_by=VERIFIED, findings=findings
-        )
+        return proven(
+            self, scale="mean loss", objective=self._loss(np.array(normalizers)), tol=0.0, unique=None,
+            gap=self.verdict_.gap if same else np.inf, sweeps=float(len(errors)), stopped_by=VERIFIED,
+            findings=findings, status=self.verdict_.status if same else "not converged",
+        )  # fmt: skip
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         base = get_tags(DecisionStump() if self.estimator is None else self.estimator).input_tags
         for name in ("sparse", "allow_nan", "categorical", "string"):

@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 from sklearn.base import RegressorMixin
-from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
 
@@ -24,19 +24,13 @@ from separatrix.data.door import is_dask
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.rows import over_rows
 from separatrix.data.side_by_side import total_of
-from separatrix.growth.trees import Forest
 from separatrix.models.base import Classifier
 from separatrix.models.ensemble.bags.base import Bagging, Targets
-from separatrix.models.ensemble.bags.out_of_bag import (
-    left_out,
-    mean_interval,
-    never_left_out,
-    no_estimate,
-    share_interval,
-)
+from separatrix.models.ensemble.bags.out_of_bag import left_out, mean_interval, share_interval
 from separatrix.models.ensemble.bags.plan import Plan
-from separatrix.models.ensemble.bags.votes import LinearVotes, forest_of, share_of
+from separatrix.models.ensemble.bags.votes import LinearVotes, share_of
 from separatrix.models.ensemble.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from separatrix.models.ensemble.members import Shares
 from separatrix.models.ensemble.tree_limits import is_word
 from separatrix.models.parameters import check_class_weight, class_factors, read_any_classes, threads
 
@@ -44,7 +38,7 @@ VOTING = ("soft", "hard")
 
 
 @constructor
-class BaggingClassifier(Classifier, Bagging):
+class BaggingClassifier(Shares, Classifier, Bagging):
     """argmax_k (1/B) Σ_b P_b(k | x) over B learners, each fitted to a bag of m rows drawn with replacement.
 
     Notes [6321] "Bagging: Bootstrap aggregation"; row E3. Parameters have scikit-learn's names, meanings, defaults.
@@ -97,6 +91,8 @@ class BaggingClassifier(Classifier, Bagging):
     voting: str = "soft"
     class_weight: Any = None
 
+    _oob_name = "oob_decision_function_"
+
     def predict(self, X: Any) -> np.ndarray:
         """The class of the largest mean probability, or of most votes."""
         winners = self._winners(X)
@@ -106,11 +102,6 @@ class BaggingClassifier(Classifier, Bagging):
         """(1/B) Σ_b P_b(k | x), or the share of votes: (n, K)."""
         shares = self._shares(X)
         return shares / shares.sum(axis=1, keepdims=True)
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """log of :meth:`predict_proba`; −∞ for a class that no bag gives anything."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
     @available_if(lambda self: self.voting == "soft" and hasattr(self._first(), "decision_function"))
     def decision_function(self, X: Any) -> FloatArray:
@@ -161,15 +152,13 @@ class BaggingClassifier(Classifier, Bagging):
         """Logistic regressions as one product, where the learners are that, as they stand."""
         return LinearVotes.of(self.estimators_, self.classes_) if self._whole_tables() else None
 
-    @property
-    def _forest(self) -> Forest | None:
-        """Trees as one forest, where the learners are that, as they stand."""
-        return forest_of(self.estimators_, self.classes_) if self._whole_tables() else None
+    def _soft(self, model: Any) -> bool:
+        return self.voting == "soft" and hasattr(model, "predict_proba")
 
     def _share_of(self, b: int, cells: Any) -> FloatArray:
         """What bag b gives each class (n, K)."""
-        X = self._columns_of(cells, b)
-        return share_of(self.estimators_[b], X, self.classes_, self.voting == "soft", b)
+        model = self.estimators_[b]
+        return share_of(model, self._columns_of(cells, b), self.classes_, self._soft(model), b)
 
     def _winners(self, X: Any) -> np.ndarray:
         return np.asarray(self._shares(X).argmax(axis=1))
@@ -194,34 +183,21 @@ class BaggingClassifier(Classifier, Bagging):
     def _lacking(self) -> int:
         return sum(len(getattr(m, "classes_", self.classes_)) < len(self.classes_) for m in self.estimators_)
 
-    def _judge_left_out(self, plan: Plan, kept: Index) -> list[str]:
-        """Out-of-bag votes and score, and the sentences about them."""
-        assert plan.codes is not None
-        draws, votes = plan.draws, self._votes
+    def _left_out(self, plan: Plan, kept: Index) -> tuple[FloatArray, FloatArray]:
+        votes = self._votes
         if votes is not None:
-            shares, seen = votes.left_out(draws, kept, plan.X, self.voting == "soft")
-        else:
-            shares, seen = left_out(
-                draws,
-                kept,
-                lambda b, rows: self._share_of(b, _safe_indexing(plan.X, rows)),
-                (len(self.classes_),),
-            )
-        self.oob_decision_function_ = self._of_all_rows(shares / np.where(seen > 0, seen, np.nan)[:, None])
+            return votes.left_out(plan.draws, kept, plan.X, self.voting == "soft")
+        return left_out(plan, kept, self._share_of, (len(self.classes_),))
+
+    def _score_left_out(self, plan: Plan, said: FloatArray, seen: FloatArray, weight: FloatArray) -> str:
+        assert plan.codes is not None
         judged = seen > 0
-        never = int(np.count_nonzero(~judged))
-        if not judged.any():
-            self.oob_score_ = float("nan")
-            return no_estimate(never)
-        w = np.ones(len(seen))[judged] if plan.weight is None else plan.weight[judged]
-        right = shares[judged].argmax(axis=1) == plan.codes[judged]
-        self.oob_score_ = float(np.average(right, weights=w))
-        low, high = share_interval(1 - self.oob_score_, float(w.sum() ** 2 / np.sum(w * w)))
-        heard = [
+        self.oob_score_ = float(np.average(said.argmax(axis=1) == plan.codes[judged], weights=weight))
+        low, high = share_interval(1 - self.oob_score_, float(weight.sum() ** 2 / np.sum(weight * weight)))
+        return (
             f"out of bag: error {1 - self.oob_score_:.4g} (95 % interval {low:.4g} to {high:.4g}) on "
-            f"{int(judged.sum()):,} rows, each judged by {seen[judged].mean():.3g} bags on average"
-        ]
-        return heard + never_left_out(never)
+            f"{len(said):,} rows, each judged by {seen[judged].mean():.3g} bags on average"
+        )
 
 
 class BaggingRegressor(RegressorMixin, Bagging):
@@ -264,7 +240,7 @@ random_state, verbose : as in :class:`BaggingClassifier`
             if forest is not None:
                 return forest.mean(self.estimators_[0]._read_for_prediction(cells))[:, 0]
             shape = (int(cells.shape[0]), *self._outputs)
-            kinds: list[Any] = [np.float64] * len(self.estimators_)
+            kinds: list[DTypeLike] = [float] * len(self.estimators_)
 
             def one(b: int) -> tuple[FloatArray, None]:
                 said = self._said(b, cells)
@@ -299,36 +275,21 @@ random_state, verbose : as in :class:`BaggingClassifier`
         self._outputs = values.shape[1:]
         return Targets(values, None, weight)
 
-    @property
-    def _forest(self) -> Forest | None:
-        """Trees as one forest, where the learners are that, as they stand."""
-        return forest_of(self.estimators_, None) if self._whole_tables() else None
-
     def _said(self, b: int, cells: Any) -> FloatArray:
         said = np.asarray(self.estimators_[b].predict(self._columns_of(cells, b)))
         return said.reshape(len(said), *self._outputs)
 
-    def _judge_left_out(self, plan: Plan, kept: Index) -> list[str]:
-        """Out-of-bag predictions and score, and the sentences about them."""
-        total, seen = left_out(
-            plan.draws, kept, lambda b, rows: self._said(b, _safe_indexing(plan.X, rows)), self._outputs
-        )
-        found = total / np.where(seen > 0, seen, np.nan).reshape(-1, *[1] * len(self._outputs))
-        self.oob_prediction_ = self._of_all_rows(found)
-        judged = seen > 0
-        never = int(np.count_nonzero(~judged))
-        if not judged.any():
-            self.oob_score_ = float("nan")
-            return no_estimate(never)
+    def _left_out(self, plan: Plan, kept: Index) -> tuple[FloatArray, FloatArray]:
+        return left_out(plan, kept, self._said, self._outputs)
+
+    def _score_left_out(self, plan: Plan, said: FloatArray, seen: FloatArray, weight: FloatArray) -> str:
         from sklearn.metrics import r2_score
 
-        w = np.ones(len(seen))[judged] if plan.weight is None else plan.weight[judged]
-        y, said = plan.y[judged], found[judged]
-        self.oob_score_ = float(r2_score(y, said, sample_weight=w)) if judged.sum() > 1 else float("nan")
+        y = plan.y[seen > 0]
+        self.oob_score_ = float(r2_score(y, said, sample_weight=weight)) if len(y) > 1 else float("nan")
         square = (np.asarray(y, dtype=float) - said) ** 2
-        mean, low, high = mean_interval(square if square.ndim == 1 else square.mean(axis=1), w)
-        heard = [
-            f"out of bag: mean squared error {mean:.4g} (95 % interval {low:.4g} to "
-            f"{high:.4g}) on {int(judged.sum()):,} rows, R² {self.oob_score_:.4g}"
-        ]
-        return heard + never_left_out(never)
+        mean, low, high = mean_interval(square if square.ndim == 1 else square.mean(axis=1), weight)
+        return (
+            f"out of bag: mean squared error {mean:.4g} (95 % interval {low:.4g} to {high:.4g}) on {len(y):,} rows, "
+            f"R² {self.oob_score_:.4g}"
+        )

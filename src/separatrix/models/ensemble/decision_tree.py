@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
@@ -61,7 +62,7 @@ class _OneTree(TreeModel):
         cells = self._read_for_prediction(X)
         return self._forest.ends(cells)[:, 0]
 
-    def decision_path(self, X: Any) -> Any:
+    def decision_path(self, X: Any) -> csr_matrix:
         """The nodes each row passes: CSR (n, nodes) of ones."""
         return self._paths(self._read_for_prediction(X))[0]
 

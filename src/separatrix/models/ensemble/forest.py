@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
@@ -30,13 +31,11 @@ from separatrix.models.ensemble.bags.out_of_bag import mean_interval, share_inte
 from separatrix.models.ensemble.decision_tree import TREES, DecisionTreeClassifier, DecisionTreeRegressor
 from separatrix.models.ensemble.members import Members, same_classes
 from separatrix.models.ensemble.tree_base import TreeClassifier, TreeModel, TreeRegressor, read_numbers
-from separatrix.models.ensemble.tree_limits import is_word
+from separatrix.models.ensemble.tree_limits import LIMITS, is_word
 from separatrix.models.parameters import class_factors, seed_of, threads
 
-SHARED = (
-    "criterion", "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf", "max_features",
-    "max_leaf_nodes", "min_impurity_decrease", "ccp_alpha", "monotonic_cst", "categorical_features",
-)  # fmt: skip
+SHARED = (*LIMITS, "criterion", "max_features", "ccp_alpha", "monotonic_cst", "categorical_features")
+AnyTree = DecisionTreeClassifier | DecisionTreeRegressor
 
 
 @constructor
@@ -108,7 +107,7 @@ class ForestModel(Members, TreeModel):
         with threads(self.n_jobs):
             return self._forest.ends(cells)
 
-    def decision_path(self, X: Any) -> tuple[Any, np.ndarray]:
+    def decision_path(self, X: Any) -> tuple[csr_matrix, np.ndarray]:
         """The nodes each row passes, CSR (n, nodes of all trees), and where each tree's nodes begin (M + 1,)."""
         with threads(self.n_jobs):
             return self._paths(self._read_for_prediction(X))
@@ -181,10 +180,7 @@ class ForestModel(Members, TreeModel):
 
     def _check(self) -> None:
         super()._check()
-        if not (is_count(self.n_estimators) and self.n_estimators >= 1):
-            raise ValueError(f"n_estimators must be a whole number of at least 1, got {self.n_estimators!r}")
-        if self.n_jobs is not None and (not is_count(self.n_jobs) or self.n_jobs == 0):
-            raise ValueError(f"n_jobs must be None or a whole number other than 0, got {self.n_jobs!r}")
+        self._check_members()
         if self.oob_score and not self.bootstrap:
             raise ValueError("oob_score needs bags: set bootstrap=True, or oob_score=False")
         if self.max_samples is not None and not self.bootstrap:
@@ -241,7 +237,7 @@ class ForestModel(Members, TreeModel):
             return self._reweighted(w, target)
 
         say = self._say(len(old)) if self.verbose else None
-        new: list[Any] = []
+        new: list[AnyTree] = []
         if not seeds:
             warn(f"warm_start=True and the {len(old)} trees asked for are there already: nothing was grown")
         else:
@@ -263,18 +259,18 @@ class ForestModel(Members, TreeModel):
         """The weights of one tree's rows, where classes are balanced in every bag anew."""
         return weight
 
-    def _member(self, seed: int, forest: Forest) -> Any:
+    def _member(self, seed: int, forest: Forest) -> AnyTree:
         """One tree, as an estimator of its own."""
         tree = self._unfitted(seed)
         tree._forest, tree._nominal, tree.n_features_in_ = forest, self._nominal, self.n_features_in_
-        if isinstance(self, TreeClassifier):
+        if isinstance(self, TreeClassifier) and isinstance(tree, DecisionTreeClassifier):
             tree.classes_, tree.n_classes_ = self.classes_, self.n_classes_
         tree.verdict_ = tree._verdict(time.perf_counter(), None, [], int(forest.trees[0].count[0]))
         return tree
 
-    def _unfitted(self, seed: int | None) -> Any:
+    def _unfitted(self, seed: int | None) -> AnyTree:
         """A tree as this forest grows them."""
-        kind: Any = DecisionTreeRegressor if isinstance(self, TreeRegressor) else DecisionTreeClassifier
+        kind = DecisionTreeRegressor if isinstance(self, TreeRegressor) else DecisionTreeClassifier
         shared = {name: getattr(self, name) for name in SHARED}
         return kind(splitter=self._splitter, random_state=seed, **shared)
 

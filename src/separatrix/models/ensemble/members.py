@@ -9,21 +9,27 @@ or edited. Rows E2, E3, E4 of the specification.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
+
+from separatrix.core.numerics import FloatArray
+from separatrix.data.door import is_count
+from separatrix.models.parameters import check_limits
 
 
 class Members:
     """len, index and iteration over the fitted members."""
 
+    n_estimators: int
+    n_jobs: int | None
     estimators_: list[Any]
 
     def __len__(self) -> int:
         return len(self._fitted_members())
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: SupportsIndex | slice) -> Any:
         return self._fitted_members()[index]
 
     def __iter__(self) -> Iterator[Any]:
@@ -36,6 +42,14 @@ class Members:
         check_is_fitted(self, "estimators_")
         return self.estimators_
 
+    def _check_members(self, why: str = "") -> None:
+        """Refuse, before data is read, numbers of members and of threads that cannot be meant."""
+        if not (is_count(self.n_estimators) and self.n_estimators >= 1):
+            raise ValueError(
+                f"n_estimators must be a whole number of at least 1, got {self.n_estimators!r}{why}"
+            )
+        check_limits(1.0, 1, self.n_jobs)
+
     def _voters(self) -> list[Any]:
         """The members that predict; none left is refused."""
         found = self._fitted_members()
@@ -46,12 +60,24 @@ class Members:
         return found
 
 
+class Shares:
+    """Logarithms of probabilities that may be zero."""
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        raise NotImplementedError
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """log of :meth:`predict_proba`; −∞ for a class that has no share."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
 def same_classes(these: np.ndarray, those: np.ndarray) -> bool:
     """Whether two models know the same labels in the same order."""
     return these is those or these.tolist() == those.tolist()
 
 
-def refuse_given(model: Any, given: Mapping[str, Any]) -> None:
+def refuse_given(model: object, given: Mapping[str, object]) -> None:
     """For ``_verdict_from_data`` of models whose fit takes a table, labels and weights alone."""
     for name in given:
         raise TypeError(
@@ -82,10 +108,10 @@ class derived(property):
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __set__(self, instance: Any, value: Any) -> None:
+    def __set__(self, instance: object, value: object) -> None:
         raise AttributeError(f"{self.name} is worked out and cannot be assigned: {self.instead}")
 
-    def __delete__(self, instance: Any) -> None:
+    def __delete__(self, instance: object) -> None:
         raise AttributeError(f"{self.name} is worked out and cannot be deleted: {self.instead}")
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
@@ -30,7 +31,7 @@ from separatrix.growth.stump_columns import CRITERIA
 from separatrix.growth.stumps import Stump, Table, in_units, whole_weights
 from separatrix.growth.trees import sealed
 from separatrix.models.base import Classifier
-from separatrix.models.ensemble.members import derived, derived_from, refuse_given
+from separatrix.models.ensemble.members import Shares, derived, derived_from, refuse_given
 from separatrix.models.ensemble.tree_cells import level_numbers
 from separatrix.models.parameters import read_any_classes, threads
 from separatrix.verdict.build import VERIFIED, proven
@@ -46,7 +47,7 @@ def _field(change: str) -> str:
 
 
 @constructor
-class DecisionStump(Classifier):
+class DecisionStump(Shares, Classifier):
     """h(x) = a if x_j ≤ t else b, the test and the classes of least weighted error ([6321] "Weak learners").
 
     Any number of classes: each side says its weighted majority. A column of numbers is cut by a threshold, halfway
@@ -126,11 +127,6 @@ class DecisionStump(Classifier):
         stump = self.stump_
         shares = [_shares(side) for side in (stump.left_weight, stump.right_weight)]
         return self._on_rows(X, lambda cells: np.where(self._left(cells)[:, None], shares[0], shares[1]))
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """log of :meth:`predict_proba`; −inf for a class the side has none of."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
     feature_ = derived(lambda self: self.stump_.feature, _field("feature=…"))
     threshold_ = derived(lambda self: self.stump_.threshold, _field("threshold=…"))
@@ -308,26 +304,10 @@ class DecisionStump(Classifier):
             findings.append("no column has two values: the majority class is all there is to say")
         elif stump.left == stump.right:
             findings.append("both sides say the same class: no test of one column beats the majority")
-        return self._proven(
-            self._objective(stump), 0.0, began, stopped_by="every test was tried", findings=findings
-        )
-
-    def _proven(
-        self, value: float, gap: float, began: float, *, stopped_by: str, findings: Iterable[str]
-    ) -> Verdict:
         return proven(
-            self,
-            scale="mean loss",
-            objective=value,
-            gap=gap,
-            tol=0.0,
-            unique=None,
-            sweeps=1,
-            seconds=time.perf_counter() - began,
-            stopped_by=stopped_by,
-            findings=findings,
-            status="optimal" if gap <= ROUNDING else "not converged",
-        )
+            self, scale="mean loss", objective=self._objective(stump), gap=0.0, tol=0.0, unique=None, sweeps=1,
+            seconds=time.perf_counter() - began, stopped_by="every test was tried", findings=findings,
+        )  # fmt: skip
 
     def _objective(self, stump: Stump) -> float:
         if self.criterion == "error":
@@ -342,10 +322,9 @@ class DecisionStump(Classifier):
     def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any = None, **given: Any) -> Verdict:
         """For :func:`separatrix.verify`: the stump's error on these data against the least there is."""
         refuse_given(self, given)
-        began = time.perf_counter()
         cells = self._read_for_prediction(X)
         weight = read_weights(sample_weight, cells.shape[0])
-        codes, _ = self._read_classes(y, weight, cells.shape[0], reset=False)
+        codes = self._codes_of(y, cells.shape[0])
         rows = np.arange(len(codes)) if weight is None else np.flatnonzero(weight > 0)
         share = np.ones(len(codes)) if weight is None else weight
         share = share / share.sum()
@@ -354,14 +333,15 @@ class DecisionStump(Classifier):
         error = float(share[self._winner(cells) != codes].sum())
         sides = Stump(0, "number", 0.0, None, 0, 0, True, here, there, error)
         table = Table.of(cells, codes, k, rows, list(self._levels), self.criterion)
-        least, _, _ = table.best(
-            in_units(*whole_weights(None if weight is None else weight[table.rows], len(rows)))
-        )
-        value, bound = self._objective(sides), self._objective(least)
-        words = (f"the least there is: {bound:.6g}",)
-        return self._proven(value, max(value - bound, 0.0), began, stopped_by=VERIFIED, findings=words)
+        units = in_units(*whole_weights(None if weight is None else weight[table.rows], len(rows)))
+        value, bound = self._objective(sides), self._objective(table.best(units)[0])
+        gap = max(value - bound, 0.0)
+        return proven(
+            self, scale="mean loss", objective=value, gap=gap, tol=0.0, unique=None, sweeps=1, stopped_by=VERIFIED,
+            findings=(f"the least there is: {bound:.6g}",), status="optimal" if gap <= ROUNDING else "not converged",
+        )  # fmt: skip
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.categorical_features is None
         tags.input_tags.allow_nan = True

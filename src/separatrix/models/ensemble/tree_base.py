@@ -15,13 +15,14 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import RegressorMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import column_name, read_weights
 from separatrix.growth.trees import Binned, Columns, Forest, sealed
 from separatrix.models.base import Classifier
-from separatrix.models.ensemble.members import derived_from
+from separatrix.models.ensemble.members import Shares, derived_from
 from separatrix.models.ensemble.tree_cells import TreeCells
 from separatrix.models.ensemble.tree_limits import TreeLimits, is_word
 from separatrix.models.parameters import check_class_weight, class_factors, read_any_classes
@@ -72,7 +73,8 @@ class TreeModel(TreeLimits, TreeCells):
 
     def _forest_mean(self, X: Any) -> FloatArray:
         """The mean over trees of the leaves' values (n, V)."""
-        return self._forest.mean(self._read_for_prediction(X))
+        cells = self._read_for_prediction(X)
+        return self._forest.mean(cells)
 
     # ------------------------------------------------------------------------------------------ what was learned
 
@@ -88,7 +90,7 @@ class TreeModel(TreeLimits, TreeCells):
         check_is_fitted(self)
         return 1
 
-    def _paths(self, cells: np.ndarray) -> tuple[Any, np.ndarray]:
+    def _paths(self, cells: np.ndarray) -> tuple[sp.csr_matrix, np.ndarray]:
         """(n, nodes of all trees) CSR of the nodes each row passes, and where each tree's nodes begin."""
         ends = self._forest.ends(cells)
         begins = np.cumsum([0, *(t.node_count for t in self._forest.trees)])
@@ -156,14 +158,14 @@ class TreeModel(TreeLimits, TreeCells):
         more = f" and {len(found) - 5} more" if len(found) > 5 else ""
         return f"column{'s' if len(found) > 1 else ''} {', '.join(found[:5])}{more}"
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
 
 
-class TreeClassifier(TreeModel, Classifier):
+class TreeClassifier(Shares, TreeModel, Classifier):
     """Labels in, shares of classes out."""
 
     class_weight: Any
@@ -172,11 +174,6 @@ class TreeClassifier(TreeModel, Classifier):
     def predict_proba(self, X: Any) -> FloatArray:
         """Shares of the classes in the leaves a row falls into, the mean over trees (n, K)."""
         return self._forest_mean(X)
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """log P, −inf where a class has no share in any leaf."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of the largest share; of equal ones the first."""

@@ -15,6 +15,10 @@ import numpy as np
 from separatrix.data.door import is_count
 from separatrix.growth.trees import Options
 
+LIMITS = (
+    "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf", "min_impurity_decrease",
+    "max_leaf_nodes",
+)  # fmt: skip
 CLASS_CRITERIA = ("gini", "entropy", "log_loss", "normalized_gain")
 
 
@@ -43,10 +47,10 @@ class TreeLimits:
                 ', which makes the same splits as "squared_error"' if self.criterion == "friedman_mse" else ""
             )
             raise ValueError(f"criterion {self.criterion!r}{why} is not grown by: use one of {offered}")
-        if self.max_depth is not None and not (is_count(self.max_depth) and self.max_depth >= 1):
-            raise ValueError(
-                f"max_depth must be None or a whole number of at least 1, got {self.max_depth!r}"
-            )
+        for name, least in (("max_depth", 1), ("max_leaf_nodes", 2)):
+            value = getattr(self, name)
+            if value is not None and not (is_count(value) and value >= least):
+                raise ValueError(f"{name} must be None or a whole number of at least {least}, got {value!r}")
         for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1)):
             value = getattr(self, name)
             if not (is_count(value) and value >= least) and not is_share(value):
@@ -60,12 +64,6 @@ class TreeLimits:
         if not (is_number(self.min_impurity_decrease) and self.min_impurity_decrease >= 0):
             raise ValueError(
                 f"min_impurity_decrease must be a number of at least 0, got {self.min_impurity_decrease!r}"
-            )
-        if self.max_leaf_nodes is not None and not (
-            is_count(self.max_leaf_nodes) and self.max_leaf_nodes >= 2
-        ):
-            raise ValueError(
-                f"max_leaf_nodes must be None or a whole number of at least 2, got {self.max_leaf_nodes!r}"
             )
         if not (is_number(self.ccp_alpha) and self.ccp_alpha == 0):
             raise ValueError(
@@ -113,30 +111,19 @@ class TreeLimits:
 
     def _limits(self) -> str:
         """What ended growth, in words."""
-        set_ = [
-            f"{name}={value}"
-            for name, value, default in (
-                ("max_depth", self.max_depth, None),
-                ("min_samples_split", self.min_samples_split, 2),
-                ("min_samples_leaf", self.min_samples_leaf, 1),
-                ("min_weight_fraction_leaf", self.min_weight_fraction_leaf, 0.0),
-                ("min_impurity_decrease", self.min_impurity_decrease, 0.0),
-                ("max_leaf_nodes", self.max_leaf_nodes, None),
-            )
-            if value != default
-        ]
+        set_ = [f"{k}={getattr(self, k)}" for k in LIMITS if getattr(self, k) != getattr(type(self), k)]
         pure = "leaves pure or not to be split"
         return f"{pure}, or {', '.join(set_)}" if set_ else pure
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
-def is_share(value: Any) -> bool:
+def is_share(value: object) -> bool:
     """Whether a parameter is a float in (0, 1]."""
     return isinstance(value, (float, np.floating)) and bool(0.0 < value <= 1.0)
 
 
-def is_word(value: Any, word: str) -> bool:
+def is_word(value: object, word: str) -> bool:
     return isinstance(value, str) and value == word

@@ -57,7 +57,7 @@ class StumpLearner:
         stump.stump_ = found
         return stump, np.where(left, found.left, found.right)
 
-    def said(self, stump: Any) -> np.ndarray:
+    def said(self, stump: DecisionStump) -> np.ndarray:
         return np.asarray(stump._winner(self.table.X)[self.rows])
 
     def no_edge(self, error: float, K: int) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
@@ -183,7 +184,7 @@ class WeightedVotes(Members, Classifier):
             yield now, spent
 
 
-def codes_of(classes: np.ndarray, labels: Any) -> np.ndarray:
+def codes_of(classes: np.ndarray, labels: ArrayLike) -> np.ndarray:
     """Indices of predicted labels into ``classes``.
 
     >>> codes_of(np.array(["a", "b"]), ["b", "a"]).tolist()

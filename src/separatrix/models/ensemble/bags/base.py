@@ -12,7 +12,7 @@ import time
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import Tags, _safe_indexing, get_tags
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
@@ -23,15 +23,16 @@ from sklearn.utils.validation import (
 
 from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import is_count, is_dask, read_table, read_weights
+from separatrix.data.door import is_dask, read_table, read_weights
 from separatrix.data.estimator import KW_ONLY, Estimator, constructor
-from separatrix.growth.trees import sealed
+from separatrix.growth.trees import Forest, sealed
 from separatrix.models.ensemble.bags.draws import Draws, columns_a_bag, rows_a_bag
 from separatrix.models.ensemble.bags.logistic_batch import fit_logistic_batch
 from separatrix.models.ensemble.bags.one_by_one import fit_one_by_one
 from separatrix.models.ensemble.bags.plan import Fits, Plan
 from separatrix.models.ensemble.bags.shared_trees import fit_shared_trees
 from separatrix.models.ensemble.bags.verdict import engine_words, judged
+from separatrix.models.ensemble.bags.votes import forest_of
 from separatrix.models.ensemble.members import Members
 from separatrix.models.parameters import seed_of, threads
 from separatrix.problems.gram import Index
@@ -67,6 +68,8 @@ class Bagging(Members, Estimator):
     random_state: Any = None
     verbose: int = 0
 
+    _oob_name = "oob_prediction_"
+
     def _base(self) -> Any:
         raise NotImplementedError
 
@@ -74,7 +77,12 @@ class Bagging(Members, Estimator):
         """y as it is fitted to; sets what the model learns of it."""
         raise NotImplementedError
 
-    def _judge_left_out(self, plan: Plan, kept: Index) -> list[str]:
+    def _left_out(self, plan: Plan, kept: Index) -> tuple[FloatArray, FloatArray]:
+        """The sums of what the bags a row is not in say of it (n, …), and how many those are (n,)."""
+        raise NotImplementedError
+
+    def _score_left_out(self, plan: Plan, said: FloatArray, seen: FloatArray, weight: FloatArray) -> str:
+        """Set the score of what was ``said`` of the rows with bags to judge them; a sentence about it."""
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -91,13 +99,11 @@ class Bagging(Members, Estimator):
             where = engine_words()
             fits = self._fit_bags(plan, range(first, first + self.n_estimators - have))
             self._keep(plan, fits, warm)
-            heard = self._judge_left_out(plan, self._bag_numbers) if self.oob_score else []
+            heard = self._judge_left_out(plan) if self.oob_score else []
         self.verdict_ = judged(
-            type(self).__name__,
-            self.estimators_,
+            self,
             plan,
             fits,
-            asked=int(self.n_estimators),
             lacking=self._lacking(),
             where=where,
             seconds=time.perf_counter() - began,
@@ -124,17 +130,30 @@ class Bagging(Members, Estimator):
         for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
             self.__dict__.pop(name, None)
 
+    def _judge_left_out(self, plan: Plan) -> list[str]:
+        """Out-of-bag answers and score, and the sentences about them."""
+        total, seen = self._left_out(plan, self._bag_numbers)
+        said = total / np.where(seen > 0, seen, np.nan).reshape(-1, *[1] * (total.ndim - 1))
+        setattr(self, self._oob_name, self._of_all_rows(said))
+        judged = seen > 0
+        never = int(np.count_nonzero(~judged))
+        if never == len(seen):
+            self.oob_score_ = float("nan")
+            return [
+                f"out of bag: no estimate, all {never} rows are in every bag; more bags would leave some out"
+            ]
+        weight = np.ones(len(seen)) if plan.weight is None else plan.weight
+        heard = [self._score_left_out(plan, said[judged], seen, weight[judged])]
+        if never:
+            were = "row is" if never == 1 else "rows are"
+            heard.append(f"{never:,} {were} in every bag: NaN out of bag; more bags would leave them out")
+        return heard
+
     # ---- the door ----
 
     def _check(self) -> None:
         """Refuse, before data is read, what cannot be meant."""
-        if not (is_count(self.n_estimators) and self.n_estimators >= 1):
-            raise ValueError(
-                f"n_estimators must be a whole number of at least 1, got {self.n_estimators!r}: an ensemble of no "
-                "bags predicts nothing"
-            )
-        if self.n_jobs is not None and (not is_count(self.n_jobs) or self.n_jobs == 0):
-            raise ValueError(f"n_jobs must be None or a whole number other than 0, got {self.n_jobs!r}")
+        self._check_members(": an ensemble of no bags predicts nothing")
         if self.oob_score and self.warm_start:
             raise ValueError(
                 "oob_score=True needs warm_start=False: the rows a former fit left out are not known to be these"
@@ -258,6 +277,11 @@ class Bagging(Members, Estimator):
             return False
         return all(f is found[0] for f in found) and np.array_equal(found[0], np.arange(self._draws.p))
 
+    @property
+    def _forest(self) -> Forest | None:
+        """Trees as one forest, where the learners are that, as they stand."""
+        return forest_of(self.estimators_, getattr(self, "classes_", None)) if self._whole_tables() else None
+
     def _columns_of(self, X: Any, bag: int) -> Any:
         """X as bag number ``bag`` in the list of estimators sees it."""
         if self._whole_tables():
@@ -273,7 +297,7 @@ class Bagging(Members, Estimator):
     def _lacking(self) -> int:
         return 0
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         of_base = get_tags(self._base()).input_tags
         tags.input_tags.sparse = of_base.sparse

@@ -8,28 +8,30 @@ Notes [6321] "Bootstrap replicates". Row E3 of the specification. Cost: a predic
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.side_by_side import total_of
-from separatrix.models.ensemble.bags.draws import Draws
+from separatrix.models.ensemble.bags.plan import Plan
 from separatrix.problems.gram import Index
 
 Z95 = 1.959963984540054  # the normal quantile of a 95 % interval
 
 
 def left_out(
-    draws: Draws, bags: Index, said: Callable[[int, Index], FloatArray], width: tuple[int, ...]
+    plan: Plan, bags: Index, said: Callable[[int, Any], FloatArray], width: tuple[int, ...]
 ) -> tuple[FloatArray, FloatArray]:
-    """Sums of said(place of a bag, rows) over the bags a row is not in (n, …), and how many those are (n,)."""
-    columns = 1 + int(np.prod(width, dtype=int))
+    """Sums of said(place of a bag, cells) over the bags a row is not in (n, …), and how many those are (n,)."""
+    draws, columns = plan.draws, 1 + int(np.prod(width, dtype=int))
 
     def one(i: int) -> tuple[FloatArray, Index]:
         rows = np.flatnonzero(draws.counts(int(bags[i])) == 0)
         out = np.ones((len(rows), columns))
         if len(rows):
-            out[:, 1:] = said(i, rows).reshape(len(rows), -1)
+            out[:, 1:] = said(i, _safe_indexing(plan.X, rows)).reshape(len(rows), -1)
         return out, rows
 
     total = total_of(one, len(bags), (draws.n, columns))
@@ -58,16 +60,3 @@ def mean_interval(values: FloatArray, weight: FloatArray | None = None) -> tuple
     mean = float(np.average(values, weights=w))
     half = Z95 * float(np.sqrt(np.sum(w * w * (values - mean) ** 2))) / float(w.sum())
     return mean, max(mean - half, 0.0), mean + half
-
-
-def no_estimate(never: int) -> list[str]:
-    """The sentence where no row is outside a bag."""
-    return [f"out of bag: no estimate, all {never} rows are in every bag; more bags would leave some out"]
-
-
-def never_left_out(never: int) -> list[str]:
-    """The sentence about rows that are in every bag."""
-    if not never:
-        return []
-    were = "row is" if never == 1 else "rows are"
-    return [f"{never:,} {were} in every bag: NaN out of bag; more bags would leave them out"]

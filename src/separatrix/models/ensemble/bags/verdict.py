@@ -14,7 +14,8 @@ import numpy as np
 
 from separatrix.data.engine import available_cores, current_engine
 from separatrix.models.ensemble.bags.plan import Fits, Plan
-from separatrix.verdict.build import no_claim, proven
+from separatrix.models.ensemble.members import Members
+from separatrix.verdict.build import proven
 from separatrix.verdict.verdict import Scale, Status, Verdict
 
 
@@ -32,62 +33,38 @@ class BaggingVerdict(Verdict):
 
 
 def judged(
-    name: str,
-    models: Sequence[Any],
-    plan: Plan,
-    fits: Fits,
-    *,
-    asked: int,
-    lacking: int,
-    where: str,
-    seconds: float,
-    heard: Sequence[str],
+    model: Members, plan: Plan, fits: Fits, *, lacking: int, where: str, seconds: float, heard: Sequence[str]
 ) -> BaggingVerdict:
-    """The verdict on all models there are, of which ``fits`` are new.
+    """The verdict on all of ``estimators_``, of which ``fits`` are new.
 
-    ``lacking``: how many miss a class; ``heard``: what was heard of the rows left out.
+    ``lacking``: how many miss a class; ``where``: on what engine; ``heard``: what was heard of the rows left out.
     """
+    members = model.estimators_
     constant = sum(bag.constant for bag in fits.models.values())
-    own = [v for v in map(verdict_in, models) if isinstance(v, Verdict)]
-    words = []
+    own = [v for v in map(verdict_in, members) if v is not None]
+    complete = bool(own) and len(own) + constant >= len(members)
+    status, said = _status(own if complete else [])
+    if all(v.status == "no claim" for v in own) or not complete:
+        own = []
+    findings = [*_made(plan, fits, len(members), int(model.n_estimators), constant, lacking, where), said]
     if fits.interrupted:
-        words.append(f"interrupted: the {len(models)} bags that were done are kept, and predict")
-    findings = _made(plan, fits, len(models), asked, constant, lacking, where)
-    claims = len(own) + constant >= len(models) and any(v.status != "no claim" for v in own)
-    stopped_by = "interrupted" if fits.interrupted else "all bags fitted"
-    if not claims:
-        why = "the bags' own verdicts make none"
-        if not own or len(own) + constant < len(models):
-            why = "the base learner has no verdict, and a vote of its fits makes none"
-        verdict = no_claim(
-            name, stopped_by=stopped_by, sweeps=fits.sweeps, seconds=seconds, interrupted=fits.interrupted,
-            findings=(*findings, f"no claim: {why}", *words, *heard),
-        )  # fmt: skip
-        return BaggingVerdict(**vars(verdict), bags=len(models))
-    status, said = _status(own)
+        findings.append(f"interrupted: the {len(members)} bags that were done are kept, and predict")
     verdict = proven(
-        name,
-        scale=_scale(own),
-        objective=float(np.mean([v.objective for v in own])),
-        gap=max(v.gap for v in own),
-        tol=max(v.tol for v in own),
-        unique=True if all(v.unique for v in own) else None,
-        stopped_by=stopped_by,
-        sweeps=fits.sweeps,
-        seconds=seconds,
-        findings=(*findings, said, *words, *heard),
-        status=status,
-        interrupted=fits.interrupted,
-    )
-    return BaggingVerdict(**vars(verdict), bags=len(models))
+        model, scale=_scale(own), objective=float(np.mean([v.objective for v in own])) if own else np.nan,
+        gap=max((v.gap for v in own), default=np.inf), tol=max((v.tol for v in own), default=0.0),
+        unique=True if own and all(v.unique for v in own) else None, sweeps=fits.sweeps, seconds=seconds,
+        stopped_by="interrupted" if fits.interrupted else "all bags fitted", findings=(*findings, *heard),
+        status=status, interrupted=fits.interrupted,
+    )  # fmt: skip
+    return BaggingVerdict(**vars(verdict), bags=len(members))
 
 
-def verdict_in(model: Any) -> Any:
+def verdict_in(model: Any) -> Verdict | None:
     """The verdict of a model, or of a pipeline's last step; None where there is none."""
     found = getattr(model, "verdict_", None)
     if found is None and hasattr(model, "steps"):
         found = getattr(model.steps[-1][1], "verdict_", None)
-    return found
+    return found if isinstance(found, Verdict) else None
 
 
 def engine_words() -> str:
@@ -124,17 +101,19 @@ def _made(
 
 
 def _status(own: Sequence[Verdict]) -> tuple[Status, str]:
-    """Their common status, and how they divide."""
+    """What the bags' own verdicts, if all have one, say together, and in words."""
     kinds = Counter(v.status for v in own)
-    means = "the objective is their mean, the gap the worst of them"
-    if len(kinds) == 1:
-        status = own[0].status
-        return status, f"the bags' own verdicts: all {status}; {means}"
-    each = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-    return (
-        "not converged" if "not converged" in kinds else "no claim",
-        f"the bags' own verdicts: {each}; {means}",
-    )
+    if not own:
+        return "no claim", "no claim: the base learner has no verdict, and a vote of its fits makes none"
+    status: Status = own[0].status
+    if len(kinds) > 1:
+        status = "not converged" if "not converged" in kinds else "no claim"
+        said = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+    elif status == "no claim":
+        return status, "no claim: the bags' own verdicts make none"
+    else:
+        said = f"all {status}"
+    return status, f"the bags' own verdicts: {said}; the objective is their mean, the gap the worst of them"
 
 
 def _scale(own: Sequence[Verdict]) -> Scale:

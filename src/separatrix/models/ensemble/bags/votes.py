@@ -32,7 +32,7 @@ def share_of(model: Any, X: Any, classes: np.ndarray, soft: bool, place: int) ->
     known = {v: k for k, v in enumerate(classes.tolist())}
     out = np.zeros((X.shape[0], len(classes)))
     try:
-        if soft and hasattr(model, "predict_proba"):
+        if soft:
             there = getattr(model, "classes_", classes)
             out[:, [known[v] for v in there.tolist()]] = model.predict_proba(X)
         else:
