@@ -925,15 +925,15 @@ def test_other_bad_input():
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_interrupting_many_machines(monkeypatch, n_jobs):
     """Ctrl-C reaches the thread that waits; the others end with their epoch and all keep what they have."""
-    from separatrix.models.margin import mistakes
+    from separatrix.models.margin import perceptron_base
 
-    real = mistakes.each_in_threads
+    real = perceptron_base.each_in_threads
 
     def interrupted(work, items):
         real(work, items[:1])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(mistakes, "each_in_threads", interrupted)
+    monkeypatch.setattr(perceptron_base, "each_in_threads", interrupted)
     X, y = load_iris(return_X_y=True)
     with keep_going():
         model = Perceptron(n_jobs=n_jobs).fit(X, y)
