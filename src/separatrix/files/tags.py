@@ -54,7 +54,7 @@ _OWN = {
     "models.margin.calibration": "calibration: Sigmoid Isotonic",
     "models.generative.complement": "part: ComplementPart",
     "models.generative.facts": "generative: facts=ClassFacts parts=PartFacts",
-    "models.margin.kernel_perceptron": "proof: GramContradiction",
+    "models.margin.perceptron_gram": "proof: GramContradiction",
     "models.generative.parts.bag": "part: BagPart",
     "models.generative.parts.bernoulli": "part: BernoulliPart",
     "models.generative.parts.levels": "part: LevelsPart",

@@ -10,21 +10,17 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, SVR
+from sklearn.svm import SVC
 from sklearn.svm import LinearSVC as SklearnLinearSVC
-from sklearn.svm import LinearSVR as SklearnLinearSVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from separatrix import ConvergenceWarning, keep_going, verify
 from separatrix.models.margin.linear_svc import LinearSVC
 from separatrix.models.margin.linear_svr import LinearSVR
 from separatrix.models.margin.subgradient_svc import SubgradientSVC
-
-few = settings(max_examples=12, deadline=None)
-seeds = st.integers(0, 10_000)
-LOSSES = ("hinge", "squared_hinge")
+from tests.models.margin.linear_tables import LOSSES, few, objective, overlapping, seeds
 
 CHECKED = [
     LinearSVC(),
@@ -42,24 +38,6 @@ CHECKED = [
 @parametrize_with_checks(CHECKED)
 def test_check_estimator(estimator, check):
     check(estimator)
-
-
-def overlapping(seed, n=80, p=3, K=2):
-    rng = np.random.default_rng(seed)
-    y = np.append(np.arange(K), rng.integers(0, K, n - K))
-    X = rng.standard_normal((n, p)) + 1.2 * np.eye(K, p)[y]
-    return X, y
-
-
-def objective(coef, intercept, X, y, C, loss, weight=None):
-    """½‖w‖² + C Σ s ℓ, one-vs-rest added up, by hand."""
-    total, weight = 0.0, np.ones(len(y)) if weight is None else weight
-    classes = np.unique(y)
-    for k, (w, b) in enumerate(zip(np.atleast_2d(coef), np.atleast_1d(intercept), strict=True)):
-        sign = np.where(y == classes[k if len(classes) > 2 else 1], 1.0, -1.0)
-        slack = np.maximum(0.0, 1.0 - sign * (X @ w + b))
-        total += 0.5 * w @ w + C * weight @ (slack if loss == "hinge" else slack**2)
-    return total
 
 
 # ---- references ----
@@ -121,49 +99,6 @@ def test_crammer_singer_of_two_classes_is_the_hinge_of_half_the_penalty():
     plain = LinearSVC(loss="hinge", C=2.0, tol=1e-6).fit(X, y)
     np.testing.assert_allclose(pair.coef_, plain.coef_, rtol=0, atol=1e-4)
     assert 2 * pair.verdict_.objective == pytest.approx(plain.verdict_.objective, rel=1e-6)
-
-
-@pytest.mark.parametrize("C", [0.1, 10.0])
-@pytest.mark.parametrize("epsilon", [0.0, 5.0])
-def test_svr_is_libsvms(C, epsilon):
-    X, y = load_diabetes(return_X_y=True)
-    X = StandardScaler().fit_transform(X)
-    model = LinearSVR(C=C, epsilon=epsilon, tol=1e-7).fit(X, y)
-    peer = SVR(kernel="linear", C=C, epsilon=epsilon, tol=1e-7).fit(X, y)
-    np.testing.assert_allclose(model.coef_, peer.coef_[0], rtol=0, atol=1e-3 * np.abs(peer.coef_).max())
-    w = peer.coef_[0]
-    theirs = 0.5 * w @ w + C * np.maximum(np.abs(y - peer.predict(X)) - epsilon, 0).sum()
-    assert model.verdict_.objective <= theirs * (1 + 1e-9) and model.verdict_.bound <= theirs
-    assert np.all(model.alpha_ * model.alpha_hat_ == 0)
-    np.testing.assert_allclose((model.alpha_ - model.alpha_hat_) @ X, model.coef_, rtol=0, atol=1e-2)
-    assert (
-        model.report_.counts["inside"] == np.sum(np.abs(model.report_.residual) < epsilon * (1 - 1e-6))
-        or epsilon
-    )
-
-
-@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
-def test_svr_without_intercept_is_liblinears(loss):
-    X, y = overlapping(6, n=150)
-    target = X @ [1.0, -2.0, 0.5] + 0.3 * y
-    model = LinearSVR(loss=loss, fit_intercept=False, epsilon=0.1, tol=1e-7).fit(X, target)
-    peer = SklearnLinearSVR(loss=loss, fit_intercept=False, epsilon=0.1, tol=1e-10, max_iter=1_000_000).fit(
-        X, target
-    )
-    np.testing.assert_allclose(model.coef_, peer.coef_, rtol=0, atol=1e-5)
-
-
-def test_svr_solvers_agree():
-    X, y = load_diabetes(return_X_y=True)
-    X, y = StandardScaler().fit_transform(X)[:120], y[:120]
-    for loss, first in (("epsilon_insensitive", "interior"), ("squared_epsilon_insensitive", "newton")):
-        fits = [
-            LinearSVR(loss=loss, epsilon=10.0, C=0.1, solver=s, tol=1e-6, max_iter=50_000).fit(X, y)
-            for s in (first, "coordinate", "qp")
-        ]
-        values = [f.verdict_.objective for f in fits]
-        assert {f.verdict_.status for f in fits} == {"optimal"}
-        assert max(values) - min(values) <= 1e-6 * min(values)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -284,50 +219,6 @@ def test_report_of_a_soft_margin():
     assert report.width == pytest.approx(2 / np.linalg.norm(model.coef_))
 
 
-# ---- hard margin ----
-
-
-@pytest.mark.parametrize("solver", ["auto", "qp"])
-def test_hard_margin_by_hand(solver):
-    """Nearest points (0, 0) and (2, 0) on a line across: the surface is x = 1, margin 1 each side."""
-    X = np.array([[0.0, 0.0], [-1.0, 5.0], [2.0, 0.0], [3.0, 4.0]])
-    model = LinearSVC(C=np.inf, solver=solver).fit(X, [0, 0, 1, 1])
-    np.testing.assert_allclose(model.coef_, [[1.0, 0.0]], atol=1e-4)
-    np.testing.assert_allclose(model.intercept_, [-1.0], atol=1e-4)
-    assert model.verdict_.status == "optimal" and model.verdict_.unique
-    assert model.reports_[0].counts == {"outside": 2, "margin": 2, "inside": 0, "misclassified": 0}
-
-
-def test_hard_margin_is_libsvms_with_a_huge_cost():
-    X, y = load_iris(return_X_y=True)
-    X, y = X[:100], y[:100]
-    model, peer = LinearSVC(C=np.inf, tol=1e-7).fit(X, y), SVC(kernel="linear", C=1e10, tol=1e-9).fit(X, y)
-    np.testing.assert_allclose(model.coef_, peer.coef_, atol=1e-4)
-    assert model.functional_margin(X, y).min() >= 1 - 1e-9
-
-
-@few
-@given(seed=seeds)
-def test_hard_margin_separates_with_the_widest_margin(seed):
-    X, y = overlapping(seed, n=30)
-    X = X + 6.0 * np.eye(2, 3)[y]
-    hard, soft = LinearSVC(C=np.inf).fit(X, y), LinearSVC(loss="hinge", C=1e5, tol=1e-6).fit(X, y)
-    assert hard.functional_margin(X, y).min() > 1 - 1e-9
-    assert hard.verdict_.objective == pytest.approx(soft.verdict_.objective, rel=1e-3)
-
-
-def test_a_hard_margin_that_cannot_be_is_refused_with_the_proof():
-    X, y = overlapping(9)
-    with pytest.raises(ValueError, match=r"hard margin.*no surface separates the classes.*overlap.*finite C"):
-        LinearSVC(C=np.inf).fit(X, y)
-    X, y = load_iris(return_X_y=True)
-    with pytest.raises(ValueError, match="class 1 from the rest"):
-        LinearSVC(C=np.inf).fit(X, y)
-    twice = np.array([[0.0], [1.0], [1.0], [2.0]])
-    with pytest.raises(ValueError, match=r"quasi|overlap"):
-        LinearSVC(C=np.inf).fit(twice, [0, 0, 1, 1])
-
-
 # ---- storage ----
 
 
@@ -396,14 +287,6 @@ def test_verify_recomputes_the_verdict(model):
     assert verify(model, X, y).status == "not converged"
 
 
-def test_verify_of_a_regression():
-    X, y = load_diabetes(return_X_y=True)
-    model = LinearSVR(C=10.0).fit(X, y)
-    assert verify(model, X, y).status == "optimal"
-    model.coef_ = model.coef_ * 1.2
-    assert verify(model, X, y).status == "not converged"
-
-
 def test_too_few_steps_are_said_and_warned_of():
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.warns(ConvergenceWarning, match="max_iter"):
@@ -440,38 +323,6 @@ def test_pickle_and_seeds():
     np.testing.assert_array_equal(copy.decision_function(X), model.decision_function(X))
     same_seed = LinearSVC(solver="coordinate", random_state=3).fit(X, y)
     np.testing.assert_array_equal(same_seed.coef_, model.coef_)
-
-
-# ---- sub-gradient descent ----
-
-
-@pytest.mark.parametrize("schedule", ["constant", "sqrt", "inverse"])
-def test_subgradient_descent_approaches_the_machine_of_half_its_c(schedule):
-    X, y = overlapping(1)
-    model = SubgradientSVC(c=2.0, schedule=schedule, max_iter=20_000).fit(X, y)
-    best = LinearSVC(loss="hinge", C=1.0, tol=1e-7).fit(X, y)
-    scale = 2.0 / 2.0  # (1/c)‖w‖² + Σ = (2/c)(½‖w‖² + (c/2) Σ)
-    least = scale * best.verdict_.objective
-    assert least * (1 - 1e-9) <= model.verdict_.objective <= least * 1.02
-    assert model.verdict_.bound <= least * (1 + 1e-9)
-    assert model.verdict_.status in ("no claim", "optimal")
-
-
-def test_subgradient_step_is_the_notes():
-    """From w = b = 0 every row is inside: w₁ = η Σ y x, b₁ = η Σ y; then the rule as printed."""
-    X, y = overlapping(2, n=20)
-    sign, c, eta = np.where(y == 1, 1.0, -1.0), 4.0, 0.01
-    model = SubgradientSVC(c=c, eta=eta, schedule="constant", max_iter=3, record_path=True).fit(X, y)
-    w, b = np.zeros(3), 0.0
-    for t in range(3):
-        np.testing.assert_allclose(model.path_.coef[t], w, atol=1e-12)
-        np.testing.assert_allclose(model.path_.intercept[t], b, atol=1e-12)
-        margin = sign * (X @ w + b)
-        value = w @ w / c + np.maximum(0, 1 - margin).sum()
-        assert model.objective_path_[t] == pytest.approx(value)
-        short = (margin <= 1).astype(float)
-        w, b = w - eta * (-(short * sign) @ X + 2 / c * w), b - eta * -(short @ sign)
-    assert verify(model, X, y).objective == pytest.approx(model.verdict_.objective)
 
 
 # ---- bad input ----

@@ -9,28 +9,25 @@ from itertools import combinations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
+from sklearn.datasets import load_iris, load_wine, make_classification
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC as Peer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from separatrix import ConvergenceWarning, LinearSVC, keep_going, verify
-from separatrix.models.margin import svc as module
 from separatrix.models.margin.calibration import Isotonic, Sigmoid, calibrate, couple
-from separatrix.models.margin.probabilities import folds_of
-from separatrix.models.margin.svc import SVC, feasible
+from separatrix.models.margin.svc import SVC
 from separatrix.solve import smo
+from tests.models.margin.drawn_tables import drawn, few, seeds
 
-few = settings(max_examples=12, deadline=None)
-seeds = st.integers(0, 10_000)
 methods = st.sampled_from(["sigmoid", "isotonic"])
+
 APART = "a fold may part the copies of a row: weight is repetition in the machines, not in their folds"
 
 
@@ -57,12 +54,6 @@ def expected_failures(estimator):
 )
 def test_scikit_learn_battery(estimator, check):
     check(estimator)
-
-
-def drawn(seed, n=90, p=3, k=2):
-    rng = np.random.default_rng(seed)
-    y = np.concatenate([np.repeat(np.arange(k), 3), rng.integers(0, k, n - 3 * k)])
-    return rng.standard_normal((n, p)) + 1.3 * np.eye(k, p)[y], y
 
 
 def agrees(model, X):
@@ -288,73 +279,6 @@ def test_scikit_learns_tools_take_it():
     assert (P.argmax(axis=1) == y).mean() > 0.9
 
 
-# ---- folds and starts ----
-
-
-def test_folds_hold_every_row_out_once_and_every_class():
-    y = np.repeat([0, 1, 2, -1], [30, 4, 17, 5])
-    folds = folds_of(y, np.array(["a", "b", "c"]), 0)
-    assert (folds[y < 0] == -1).all() and set(folds[y >= 0]) == {0, 1, 2, 3}  # as many as 'b' has rows
-    for f in range(4):
-        assert set(y[folds == f]) == {0, 1, 2}
-    np.testing.assert_array_equal(folds[y >= 0], folds_of(y[y >= 0], np.array(["a", "b", "c"]), 0))
-
-
-@few
-@given(seeds, st.booleans())
-def test_feasible_points_are(seed, hard):
-    rng = np.random.default_rng(seed)
-    y = np.where(np.append([0.2, 0.8], rng.random(20)) > 0.5, 1.0, -1.0)
-    C = np.full(22, np.inf) if hard else rng.random(22) * 3
-    dual = smo.Dual.classifier(y, C)
-    beta = feasible(rng.normal(size=22) * 2, dual.low, dual.high)
-    assert (beta >= dual.low).all() and (beta <= dual.high).all() and abs(beta.sum()) < 1e-12
-    np.testing.assert_array_equal(feasible(beta * 0, dual.low, dual.high), 0.0)
-
-
-def test_folds_start_from_the_fit(monkeypatch):
-    X, y = make_classification(900, 8, flip_y=0.2, random_state=0)
-
-    def steps(model):
-        return int(model.verdict_.findings[-1].split("(")[1].split()[0].replace(",", ""))
-
-    warm = SVC(calibrate="sigmoid").fit(X, y)
-    monkeypatch.setattr(module, "feasible", lambda beta, low, high: np.zeros_like(beta))
-    cold = SVC(calibrate="sigmoid").fit(X, y)
-    assert steps(warm) < 0.8 * steps(cold)
-    np.testing.assert_allclose(warm.predict_proba(X), cold.predict_proba(X), atol=0.01)
-
-
-def test_warm_start_has_the_same_optimum_in_fewer_steps():
-    X, y = make_classification(800, 10, flip_y=0.1, random_state=0)
-    model, fewer, cold = SVC(warm_start=True, tol=1e-5), 0, 0
-    for C in (1.0, 2.0, 4.0, 2.0, 1.0):
-        model.set_params(C=C).fit(X, y)
-        other = SVC(C=C, tol=1e-5).fit(X, y)
-        np.testing.assert_allclose(model.verdict_.objective, other.verdict_.objective, rtol=2e-5)
-        np.testing.assert_allclose(model.decision_function(X), other.decision_function(X), atol=1e-2)
-        assert model.verdict_.status == "optimal"
-        fewer, cold = fewer + model.n_iter_.sum(), cold + other.n_iter_.sum()
-    assert fewer < 0.9 * cold
-    again = model.n_iter_.sum()
-    assert model.fit(X, y).n_iter_.sum() < 0.1 * again  # the optimum itself
-
-
-def test_warm_start_where_it_cannot_help():
-    """Other labels, other rows, other machines: the answer is that of a fit from nothing."""
-    X, y = drawn(2, n=120, k=3)
-    model = SVC(warm_start=True, tol=1e-8).fit(X, y)
-    for rows, labels, against in (
-        (X, y[::-1], "ovo"),
-        (X[:100], y[:100], "ovo"),
-        (X, y, "ovr"),
-        (X, y > 0, "ovo"),
-    ):
-        model.set_params(multi_class=against).fit(rows, labels)
-        other = SVC(tol=1e-8, multi_class=against).fit(rows, labels)
-        np.testing.assert_allclose(model.decision_function(X), other.decision_function(X), atol=1e-6)
-
-
 # ---- what the verdict says ----
 
 
@@ -412,60 +336,6 @@ def test_verify_knows_the_machines(against):
     assert verify(model, X, y, weight).status == "not converged"
     model.dual_coef_ = model.dual_coef_ * 3
     assert verify(model, X, y, weight).status == "no claim"
-
-
-# ---- one class against the rest ----
-
-
-@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer])
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_one_vs_rest_is_scikit_learns(load, kernel):
-    X, y = load(return_X_y=True)
-    X = StandardScaler().fit_transform(X)
-    names = np.array(["x", "y", "z"])[y]
-    ours = SVC(multi_class="ovr", kernel=kernel, gamma=0.2, tol=1e-9).fit(X, names)
-    peer = OneVsRestClassifier(Peer(kernel=kernel, gamma=0.2, tol=1e-9)).fit(X, names)
-    np.testing.assert_allclose(ours.decision_function(X), peer.decision_function(X), atol=1e-5)
-    np.testing.assert_array_equal(ours.predict(X), peer.predict(X))
-    k = len(ours.classes_)
-    machines = k if k > 2 else 1
-    assert ours.dual_coef_.shape == (machines, len(ours.support_)) and len(ours.reports_) == machines
-    np.testing.assert_allclose(ours.dual_coef_.sum(axis=1), 0.0, atol=1e-9)
-    assert ours.verdict_.status == "optimal" and ours.n_support_.sum() == len(ours.support_)
-    if kernel == "linear":
-        np.testing.assert_allclose(ours.coef_, ours.dual_coef_ @ ours.support_vectors_, atol=1e-9)
-    if k > 2:
-        assert ours.reports_[1].classes == ("the rest", "y")
-        np.testing.assert_array_equal(
-            ours.predict(X), ours.classes_[ours.decision_function(X).argmax(axis=1)]
-        )
-
-
-@few
-@given(seeds)
-def test_one_vs_rest_weights_are_repetitions(seed):
-    X, y = drawn(seed, n=60, k=3)
-    weight = np.random.default_rng(seed).integers(0, 3, len(y)).astype(float)
-    weight[:9] = 1.0
-    model = SVC(multi_class="ovr", gamma=0.5, tol=1e-9)
-    a = clone(model).fit(X, y, weight).decision_function(X)
-    times = weight.astype(int)
-    b = clone(model).fit(np.repeat(X, times, axis=0), np.repeat(y, times)).decision_function(X)
-    np.testing.assert_allclose(a, b, atol=1e-6)
-    by_class = clone(model).set_params(class_weight={1: 2.0}).fit(X, y).decision_function(X)
-    by_row = clone(model).fit(X, y, np.where(y == 1, 2.0, 1.0)).decision_function(X)
-    np.testing.assert_allclose(by_class, by_row, atol=1e-6)
-
-
-def test_one_vs_rest_hard_margins():
-    X = np.array([[0.0, 0.0], [0.0, 1.0], [5.0, 0.0], [5.0, 1.0], [2.0, 9.0], [3.0, 9.0]])
-    model = SVC(multi_class="ovr", C=np.inf, kernel="linear").fit(X, [0, 0, 1, 1, 2, 2])
-    assert model.score(X, [0, 0, 1, 1, 2, 2]) == 1.0 and model.verdict_.status == "optimal"
-    line = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]]
-    with pytest.raises(ValueError, match="class 1 and the rest do not allow"):
-        SVC(multi_class="ovr", C=np.inf, kernel="linear").fit(line, [0, 0, 1, 1, 2, 2])
-    with pytest.raises(ValueError, match="rows 1 and 2 are equal and of class 0 and the rest"):
-        SVC(multi_class="ovr", C=np.inf).fit([[0.0], [1.0], [1.0], [3.0], [4.0], [5.0]], [0, 0, 1, 1, 2, 2])
 
 
 # ---- bad input ----

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from separatrix.core.linear import in_single
@@ -23,15 +24,14 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.door import (
     column_name,
     read_for_prediction,
-    read_labels,
     read_table,
     read_weights,
     refuse_not_finite,
-    refuse_one_class,
 )
-from separatrix.data.orders import Visits, row_major
+from separatrix.data.estimator import KW_ONLY, constructor
+from separatrix.data.orders import row_major
 from separatrix.models.base import LinearClassifier
-from separatrix.models.margin.mistakes import WORST, FromMistakes, online, spread
+from separatrix.models.margin.perceptron_base import WORST, MistakeDriven, online, spread
 from separatrix.models.parameters import seed_of
 from separatrix.solve.perceptron import (
     BadRow,
@@ -43,10 +43,12 @@ from separatrix.solve.perceptron import (
 )
 from separatrix.solve.separator import Contradiction, contradiction_among, contradiction_of
 from separatrix.solve.sequential import keyed_generator
-from separatrix.verdict.verdict import Verdict
+from separatrix.verdict.build import VERIFIED
+from separatrix.verdict.verdict import Status, Verdict
 
 
-class Perceptron(FromMistakes, LinearClassifier):
+@constructor
+class Perceptron(MistakeDriven, LinearClassifier):
     """y (w·x + b) ≤ 0:  w ← w + η s y x,  b ← b + η s y, row after row until none is wrong ([6867] 5.4).
 
     K classes are K machines, each class against the others, as in scikit-learn; the largest score wins. Parameters
@@ -116,52 +118,35 @@ class Perceptron(FromMistakes, LinearClassifier):
     ('infeasible', array([0.25, 0.25, 0.25, 0.25]))
     """
 
-    def __init__(
-        self,
-        *,
-        penalty: str | None = None,
-        alpha: float = 0.0001,
-        l1_ratio: float = 0.15,
-        fit_intercept: bool = True,
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        shuffle: bool = True,
-        verbose: int = 0,
-        eta0: float = 1.0,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        class_weight: Mapping[Any, float] | str | None = None,
-        warm_start: bool = False,
-        start: str = "zero",
-        average: bool = False,
-        pocket: bool = False,
-    ):
-        self.penalty = penalty
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.eta0 = eta0
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.start = start
-        self.average = average
-        self.pocket = pocket
+    _: KW_ONLY
+    penalty: str | None = None
+    alpha: float = 0.0001
+    l1_ratio: float = 0.15
+    fit_intercept: bool = True
+    max_iter: int = 1000
+    tol: float | None = 1e-3
+    shuffle: bool = True
+    verbose: int = 0
+    eta0: float = 1.0
+    n_jobs: int | None = None
+    random_state: Any = 0
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 5
+    class_weight: Mapping[Any, float] | str | None = None
+    warm_start: bool = False
+    start: str = "zero"
+    average: bool = False
+    pocket: bool = False
 
     def fit(
-        self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None
-    ) -> Perceptron:
+        self,
+        X: Any,
+        y: ArrayLike,
+        coef_init: ArrayLike | None = None,
+        intercept_init: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Learn from rows X (n, p) and labels y (n,), starting at ``coef_init`` and ``intercept_init`` if given."""
         began = time.perf_counter()
         self._check_parameters()
@@ -198,17 +183,18 @@ class Perceptron(FromMistakes, LinearClassifier):
             linear_bound(m, rows, len(c.mistakes), reached=c.ended == "separated") if c.separable else None
             for m, c in zip(machines, courses, strict=True)
         ]
-        values = [np.inf if b is None else b.value for b in bounds]
-        self.mistake_bound_: Any = values[0] if len(values) == 1 else np.array(values)
+        self._keep_bounds(bounds)
         margins = [
             self._margins(machine, course, rows) for machine, course in zip(machines, courses, strict=True)
         ]
-        self.verdict_ = self._judged(courses, bounds, margins, scale[rows] if len(scale) else scale, began)
-        self._warn()
+        verdict = self._judged(courses, bounds, margins, scale[rows] if len(scale) else scale)
+        self._finished(verdict, began)
         return self
 
     @available_if(online)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Perceptron:
+    def partial_fit(
+        self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn online from the next rows, each visited once in the order given; go on where the last call ended.
 
         ``classes`` lists all labels and is needed in the first call. Chunks in turn are one pass over all rows. The
@@ -216,26 +202,11 @@ class Perceptron(FromMistakes, LinearClassifier):
         calls are where the second begins; an average begins anew with them.
         """
         began = time.perf_counter()
-        self._check_parameters()
-        self._refuse_dask(X)
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                'class_weight="balanced" needs all rows at once: give partial_fit a dictionary of factors'
-            )
+        self._check_online(X)
         first = not hasattr(self, "_online_")
         X = row_major(read_table(self, X, reset=first))
         n, p = X.shape
-        if first:
-            if classes is None:
-                raise ValueError(
-                    "classes must be passed on the first call to partial_fit: all labels to come"
-                )
-            self.classes_ = read_labels(classes, None)[0]
-            refuse_one_class(self.classes_)
-        elif classes is not None and read_labels(classes, None)[0].tolist() != self.classes_.tolist():
-            raise ValueError(f"classes differ from those of the first call, {self.classes_.tolist()}")
-        codes = self._codes_of(y, n)
-        scale = self._scale(codes, np.ones(len(self.classes_)), read_weights(sample_weight, n))
+        codes, scale = self._read_online(y, classes, sample_weight, n, first=first)
         rows = self._present(n, scale)
         signs = self._signs(codes)
         if first:
@@ -258,10 +229,7 @@ class Perceptron(FromMistakes, LinearClassifier):
             machines.append(machine)
         paths, counts, t = self.mistakes_path_, self.n_mistakes_, self.t_
         try:
-            courses = [
-                Epochs(np.array([m.epoch(Visits.cyclic(rows))]), "online", "the rows given were visited once")
-                for m in machines
-            ]
+            courses = self._visited_once(machines, rows)
         except BadRow as bad:
             self._refuse_row(X, bad.row)
         started = [state[3] for state in self._online_]
@@ -274,12 +242,7 @@ class Perceptron(FromMistakes, LinearClassifier):
             else [np.append(a, b) for a, b in zip(paths, self.mistakes_path_, strict=True)]
         )
         self.t_ = t + len(rows)
-        self.mistake_bound_ = np.inf if len(signs) == 1 else np.full(len(signs), np.inf)
-        self.verdict_ = Verdict(
-            type(self).__name__, "no claim", np.nan, np.inf, 0.0, None, 1, time.perf_counter() - began,
-            "the rows given were visited once",
-            (f"{int(np.sum(self.n_mistakes_))} mistakes in {int(self.t_) - 1} visits so far",),
-        )  # fmt: skip
+        self._no_claim(len(signs), began)
         return self
 
     def _check_parameters(self) -> None:
@@ -309,7 +272,12 @@ class Perceptron(FromMistakes, LinearClassifier):
         return [np.append(w, b).astype(float) for w, b in zip(*self._shown(), strict=True)]
 
     def _starts(
-        self, k: int, p: int, before: list[FloatArray] | None, coef: Any, intercept: Any
+        self,
+        k: int,
+        p: int,
+        before: list[FloatArray] | None,
+        coef: ArrayLike | None,
+        intercept: ArrayLike | None,
     ) -> list[FloatArray]:
         """The weights (p+1,) each of k machines starts from."""
         if coef is not None or intercept is not None:
@@ -373,16 +341,17 @@ class Perceptron(FromMistakes, LinearClassifier):
             f"column {column_name(self, j)} holds values too large to add up: divide it by a power of ten"
         )
 
-    def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any = None) -> Verdict:
+    def _verdict_from_data(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Verdict:
         """The verdict from data and ``coef_`` alone, for :func:`separatrix.verify`."""
-        began = time.perf_counter()
         X = row_major(read_for_prediction(self, X))
         codes = self._codes_of(y, X.shape[0])
         weight = read_weights(sample_weight, X.shape[0])
         rows = self._present(X.shape[0], np.empty(0) if weight is None else weight)
         X, codes = (X, codes) if len(rows) == len(codes) else (X[rows], codes[rows])
         weight = None if weight is None else weight[rows]
-        value, statuses, findings = 0.0, [], []
+        value = 0.0
+        statuses: list[Status] = []
+        findings = []
         for sign, w, b in zip(self._signs(codes), *self._shown(), strict=True):
             scores = scores_under(X, np.append(w, b).astype(float))
             wrong = int(np.count_nonzero(~(sign * scores > 0)))
@@ -395,8 +364,5 @@ class Perceptron(FromMistakes, LinearClassifier):
             statuses.append("infeasible" if isinstance(answer, Contradiction) else "not converged")
             if isinstance(answer, Contradiction):
                 findings.append(answer.sentence())
-        worst: Any = min(statuses, key=WORST.index)
-        return Verdict(
-            type(self).__name__, worst, value, value, 0.0, False if worst == "optimal" else None, 1,
-            time.perf_counter() - began, "verified from data", tuple(findings),
-        )  # fmt: skip
+        worst = min(statuses, key=WORST.index)
+        return self._criterion(value, worst, VERIFIED, 1, findings)

@@ -1,12 +1,19 @@
-"""What the perceptron and its dual form share: parameters, orders, the machines' courses, the verdict on them."""
+"""What the perceptron and its dual form share: parameters, orders, the machines' courses, the verdict on them.
+
+    criterion  (1/W) Σ_i s_i max(0, −y_i f_i), summed over machines: zero where every row is right
+
+Notes [6867] 5.4, [6321] "Perceptrons", [446]. Rows M2 and M3. The epochs themselves: solve/perceptron.py.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
@@ -14,7 +21,9 @@ from separatrix.data.door import (
     is_count,
     is_dask,
     is_positive,
+    read_labels,
     read_weights,
+    refuse_one_class,
 )
 from separatrix.data.engine import each_in_threads
 from separatrix.data.interrupts import until_interrupted
@@ -24,14 +33,16 @@ from separatrix.models.parameters import check_class_weight, check_limits, class
 from separatrix.solve.perceptron import Epochs, MistakeBound, train
 from separatrix.solve.separator import Contradiction
 from separatrix.solve.sequential import keyed_generator
-from separatrix.verdict.verdict import ConvergenceWarning, Verdict
+from separatrix.verdict.build import no_claim, proven
+from separatrix.verdict.verdict import ConvergenceWarning, Status, Verdict
 
+ONCE = "the rows given were visited once"
 NAMED = 4  # machines a verdict speaks of one by one
-WORST = ("interrupted", "not converged", "no claim", "infeasible", "optimal")
+WORST: tuple[Status, ...] = ("interrupted", "not converged", "no claim", "infeasible", "optimal")
 
 
-class FromMistakes(Classifier):
-    """What both forms share: parameters, orders, the machines' courses and the verdict on them."""
+class MistakeDriven(Classifier):
+    """A classifier that learns from its mistakes, in either form; subclasses have the machines."""
 
     fit_intercept: bool
     max_iter: int
@@ -45,7 +56,16 @@ class FromMistakes(Classifier):
     class_weight: Mapping[Any, float] | str | None
     average: bool
     pocket: bool
+    n_mistakes_: Any  # a number, or an array of K
+    mistakes_path_: Any  # (epochs,), or a list of K
+    mistake_bound_: Any
+    n_iter_: int
+    t_: float
+    verdict_: Verdict
     _EDITED = "coef_ and intercept_"  # what predicts
+
+    def _check_parameters(self) -> None:
+        raise NotImplementedError
 
     def _check_shared(self) -> None:
         check_limits(1.0 if self.tol is None else self.tol, self.max_iter, self.n_jobs)
@@ -66,7 +86,9 @@ class FromMistakes(Classifier):
                 "its partitions to partial_fit one by one, or use LogisticRegression, whose sweeps read Dask"
             )
 
-    def _read_targets(self, y: Any, sample_weight: Any, n: int) -> tuple[np.ndarray, FloatArray]:
+    def _read_targets(
+        self, y: ArrayLike, sample_weight: ArrayLike | None, n: int
+    ) -> tuple[np.ndarray, FloatArray]:
         """Class codes (n,) and the factors of their steps, weight times class weight (empty: all one)."""
         weight = read_weights(sample_weight, n)
         codes, totals = self._read_classes(y, weight, n)
@@ -135,10 +157,11 @@ class FromMistakes(Classifier):
         return courses
 
     def _keep_counts(self, machines: list[Any], courses: list[Epochs], visits: int) -> None:
+        """``visits``: rows of an epoch."""
         paths = [course.mistakes for course in courses]
         single = len(machines) == 1
-        self.mistakes_path_: Any = paths[0] if single else paths
-        self.n_mistakes_: Any = int(paths[0].sum()) if single else np.array([p.sum() for p in paths])
+        self.mistakes_path_ = paths[0] if single else paths
+        self.n_mistakes_ = int(paths[0].sum()) if single else np.array([p.sum() for p in paths])
         self.n_iter_ = max(map(len, paths))
         self.t_ = 1.0 + float(self.n_iter_ * visits)
         dual = np.array([m.dual for m in machines], dtype=np.float64 if self.average else np.int64)
@@ -164,17 +187,20 @@ class FromMistakes(Classifier):
             "predict, or fit with sample_weight or class_weight"
         )
 
+    def _keep_bounds(self, bounds: list[MistakeBound | None]) -> None:
+        values = [np.inf if b is None else b.value for b in bounds]
+        self.mistake_bound_ = values[0] if len(values) == 1 else np.array(values)
+
     def _judged(
         self,
         courses: list[Epochs],
         bounds: list[MistakeBound | None],
         margins: list[FloatArray],
         scale: FloatArray,
-        began: float,
     ) -> Verdict:
         """The verdict of all machines: ``margins`` (m,) are y f of the present rows under the weights kept."""
         value = 0.0
-        told: list[tuple[int, str, str, list[str]]] = []
+        told: list[tuple[int, Status, str, list[str]]] = []
         names = [repr(c) for c in self.classes_.tolist()]
         for k, (course, bound, margin) in enumerate(zip(courses, bounds, margins, strict=True)):
             value += float(np.average(np.maximum(-margin, 0.0), weights=scale if len(scale) else None))
@@ -190,14 +216,28 @@ class FromMistakes(Classifier):
             findings.append(
                 f"{apart} of {len(told)} classes are separated from the rest; the worst {NAMED} are shown"
             )
-        worst: Any = told[0][1]
+        worst = told[0][1]
         proof = next((course.proof for course in courses if course.proof is not None), None)
-        return Verdict(
-            type(self).__name__, worst, value, value, 0.0, False if worst == "optimal" else None, self.n_iter_,
-            time.perf_counter() - began, told[0][2], tuple(findings), separation=proof,
+        return self._criterion(value, worst, told[0][2], self.n_iter_, findings, proof)
+
+    def _criterion(
+        self,
+        value: float,
+        status: Status,
+        stopped_by: str,
+        sweeps: int,
+        findings: list[str],
+        proof: Any = None,
+    ) -> Verdict:
+        """The criterion is never negative: its value bounds the gap. It vanishes on a cone of weights, or nowhere."""
+        return proven(
+            self, scale="mean loss", objective=value, gap=value, tol=0.0, stopped_by=stopped_by, sweeps=sweeps,
+            unique=False if status == "optimal" else None, findings=findings, status=status, separation=proof,
         )  # fmt: skip
 
-    def _one(self, course: Epochs, bound: MistakeBound | None, wrong: int, n: int) -> tuple[str, list[str]]:
+    def _one(
+        self, course: Epochs, bound: MistakeBound | None, wrong: int, n: int
+    ) -> tuple[Status, list[str]]:
         """(status, sentences) of one machine whose kept weights leave ``wrong`` of n rows on the wrong side."""
         mistakes = int(course.mistakes.sum())
         side = f"{wrong} of {n} rows {'is' if wrong == 1 else 'are'} on the wrong side"
@@ -224,15 +264,51 @@ class FromMistakes(Classifier):
         unknown = "whether anything separates the classes is not known: increase max_iter, or use LogisticRegression"
         return "not converged", [f"{side}; {unknown}"]
 
-    def _warn(self) -> None:
-        verdict = self.verdict_
+    def _finished(self, verdict: Verdict, began: float) -> None:
+        """The verdict with its time; the caller of ``fit`` is warned where no separator was reached."""
+        self.verdict_ = verdict = replace(verdict, seconds=time.perf_counter() - began)
         if verdict.status == "not converged":
             warn(
                 f"no separator was reached: {verdict.findings[0]} (stopped: {verdict.stopped_by})",
                 ConvergenceWarning,
             )
 
-    verdict_: Verdict
+    # ---- one pass over the next rows ----
+
+    def _check_online(self, X: Any) -> None:
+        self._check_parameters()
+        self._refuse_dask(X)
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                'class_weight="balanced" needs all rows at once: give partial_fit a dictionary of factors'
+            )
+
+    def _read_online(
+        self, y: ArrayLike, classes: ArrayLike | None, sample_weight: ArrayLike | None, n: int, *, first: bool
+    ) -> tuple[np.ndarray, FloatArray]:
+        """Class codes (n,) and the factors of their steps; the ``first`` call sets ``classes_``."""
+        if first:
+            if classes is None:
+                raise ValueError(
+                    "classes must be passed on the first call to partial_fit: all labels to come"
+                )
+            self.classes_ = read_labels(classes, None)[0]
+            refuse_one_class(self.classes_)
+        elif classes is not None and read_labels(classes, None)[0].tolist() != self.classes_.tolist():
+            raise ValueError(f"classes differ from those of the first call, {self.classes_.tolist()}")
+        codes = self._codes_of(y, n)
+        return codes, self._scale(codes, np.ones(len(self.classes_)), read_weights(sample_weight, n))
+
+    def _visited_once(self, machines: list[Any], rows: np.ndarray) -> list[Epochs]:
+        once = Visits.cyclic(rows)
+        return [Epochs(np.array([m.epoch(once)]), "online", ONCE) for m in machines]
+
+    def _no_claim(self, machines: int, began: float) -> None:
+        """No bound and no claim about rows that are gone."""
+        self.mistake_bound_ = np.inf if machines == 1 else np.full(machines, np.inf)
+        words = f"{int(np.sum(self.n_mistakes_))} mistakes in {int(self.t_) - 1} visits so far"
+        seconds = time.perf_counter() - began
+        self.verdict_ = no_claim(self, stopped_by=ONCE, sweeps=1, seconds=seconds, findings=(words,))
 
 
 def online(model: Any) -> bool:
