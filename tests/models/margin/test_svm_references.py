@@ -28,7 +28,6 @@ from tests.models.margin.references import (
     STEPS,
     TIGHT,
     Case,
-    Machine,
     cases,
     factors,
     is_feasible,

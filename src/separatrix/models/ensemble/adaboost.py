@@ -24,7 +24,7 @@ from sklearn.utils import Tags, _safe_indexing, get_tags
 from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
 from separatrix.data.columns import Encoding
-from separatrix.data.door import is_frame, is_dask, is_positive, read_table, read_weights
+from separatrix.data.door import is_dask, is_frame, is_positive, read_table, read_weights
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.ensemble.boosting import Course, boost
 from separatrix.models.ensemble.members import refuse_given
