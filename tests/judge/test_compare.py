@@ -27,13 +27,14 @@ from sklearn.svm import LinearSVC as PeerSVC
 
 import separatrix.judge.compare as judge_compare
 from separatrix import BaggingClassifier, ExtraTreesClassifier, LogisticRegression, compare
-from separatrix.judge import budget, schedule, tuning
+from separatrix.judge import budget, encoded, fits, schedule, tuning
 from separatrix.judge.budget import forecast
 from separatrix.judge.candidates import CANDIDATES, read_models
-from separatrix.judge.compare import read_splits
 from separatrix.judge.facts import TableFacts, encoder_of
+from separatrix.judge.fits import Unwanted, fitted, while_wanted
+from separatrix.judge.folds import inner_folds, read_splits, sample
 from separatrix.judge.scores import corrected_t, log_loss
-from separatrix.judge.tuning import Tuned, Unwanted, fitted, inner_folds, sample, settled, while_wanted
+from separatrix.judge.tuning import Tuned, settled
 from separatrix.tables.read import read
 
 QUICK = ["majority", "lda", "naive_bayes"]
@@ -71,7 +72,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     fake = Clock()
-    for module in (budget, schedule, judge_compare, tuning):
+    for module in (budget, encoded, schedule, judge_compare, tuning):
         monkeypatch.setattr(module, "time", fake)
     monkeypatch.setattr(Slow, "clock", fake)
     return fake
@@ -432,7 +433,7 @@ def test_ensembles_grown_in_steps_are_the_same():
         asked = iter(range(100))
         with while_wanted(lambda left=asked: next(left) < 99):
             parts = fitted(clone(model), X, y)
-        assert next(asked) == tuning.STEPS + 1  # questions
+        assert next(asked) == fits.STEPS + 1  # questions
         np.testing.assert_array_equal(whole.predict_proba(X), parts.predict_proba(X))
         for name in ("n_estimators", "warm_start"):
             assert getattr(parts, name) == getattr(model, name)

@@ -20,8 +20,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from separatrix.data.discretise import Discretizer
 from separatrix.judge.facts import NUMBERS, TableFacts
+from separatrix.judge.fits import set_seed
 from separatrix.judge.suitability import RULES
-from separatrix.judge.tuning import Tuned, TunedRounds, TunedSVC, set_seed
+from separatrix.judge.tuning import Tuned, TunedRounds, TunedSVC
 from separatrix.models.catalogue import BY_NAME, Listed, named, plain
 from separatrix.models.ensemble.adaboost import AdaBoostClassifier
 from separatrix.models.ensemble.bagging import BaggingClassifier

@@ -31,10 +31,9 @@ from separatrix.inference.summary import Summary
 from separatrix.judge.bias_variance import warn_once
 from separatrix.judge.candidates import Candidate, read_models
 from separatrix.judge.facts import TableFacts, encoder_of, read_X
+from separatrix.judge.fits import answers
 from separatrix.judge.left_out import counted
-from separatrix.judge.schedule import scores_of
-from separatrix.judge.scores import METRICS, Interval, corrected_interval, metric_of
-from separatrix.judge.tuning import codes_in, probabilities
+from separatrix.judge.scores import METRICS, Interval, corrected_interval, metric_of, scores_of
 from separatrix.models.parameters import seed_of, threads
 
 CURVES = ("error", "accuracy", "log_loss", "auc", "brier", "calibration_error")
@@ -361,8 +360,7 @@ def _score(
     except Exception as error:
         error.add_note(f"while fitting {candidate.name} to {len(train)} rows")
         raise
-    P = probabilities(model, B, facts.classes) if hasattr(model, "predict_proba") else None
-    said = codes_in(model.predict(B), facts.classes)
+    said, P = answers(model, B, facts.classes)
     return scores_of(codes[test], said, P, None)[metric]
 
 

@@ -101,7 +101,8 @@ def run(
 def _fitted(encoder: Any, inner: Any, search: Any, table: Table) -> tuple[Any, list[str]]:
     """(the model, or the one that the search settles on, fitted to all rows; what was warned of, each once)."""
     from separatrix.data.interrupts import keep_going
-    from separatrix.judge.tuning import searching, settled
+    from separatrix.judge.fits import searching
+    from separatrix.judge.tuning import settled
 
     heard: list[str] = []
 
