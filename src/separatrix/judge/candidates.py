@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier
@@ -29,6 +29,9 @@ from separatrix.models.ensemble.bagging import BaggingClassifier
 from separatrix.models.ensemble.decision_tree import DecisionTreeClassifier
 from separatrix.models.generative.naive_bayes import CategoricalNB, NaiveBayes
 from separatrix.models.linear.logistic import LogisticRegression
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 FEW_CLASSES = 4  # beyond, models with weights for each class are slower than trees
 
@@ -209,7 +212,7 @@ def read_models(models: Any, facts: TableFacts) -> tuple[dict[str, Candidate], d
     return found, {}
 
 
-def _one(name: Any, model: Any) -> Candidate:
+def _one(name: Any, model: BaseEstimator) -> Candidate:
     if isinstance(model, Candidate):
         return model
     if isinstance(model, str):
@@ -235,7 +238,7 @@ def _one(name: Any, model: Any) -> Candidate:
     return Candidate(str(name) if name is not None else title, title, _copier(model), None, 1.2)
 
 
-def _copier(model: Any) -> Callable[[TableFacts, int, str], Any]:
+def _copier(model: BaseEstimator) -> Callable[[TableFacts, int, str], Any]:
     from sklearn.base import clone
 
     def make(facts: TableFacts, seed: int, scoring: str) -> Any:

@@ -17,7 +17,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -39,6 +39,9 @@ from separatrix.judge.schedule import Progress, Race
 from separatrix.judge.scores import METRICS, Interval, metric_of, read_cost, scores_of
 from separatrix.judge.tuning import settled
 from separatrix.models.parameters import seed_of, threads
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 RANKED_BY = ("log_loss", "accuracy", "auc", "cost", "brier")
 DRAWS = 200  # bootstraps of the test rows
@@ -286,7 +289,9 @@ def _read_test(test: Any, X: Any, classes: np.ndarray) -> tuple[Any, np.ndarray]
     return rows, codes_in(np.asarray(found)[codes], classes)
 
 
-def _on_test(model: Any, test: tuple[Any, np.ndarray], contest: Contest, level: float) -> dict[str, Interval]:
+def _on_test(
+    model: BaseEstimator, test: tuple[Any, np.ndarray], contest: Contest, level: float
+) -> dict[str, Interval]:
     """Scores on rows kept apart, with percentile intervals over bootstraps of those rows."""
     X, codes = test
     said, P = answers(model, X, contest.facts.classes)

@@ -10,7 +10,7 @@ import html
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from separatrix.judge.contest import FoldResult
 from separatrix.judge.folds import Split
 from separatrix.judge.ranking import Difference
 from separatrix.judge.scores import METRICS, Interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SHOWN = ("log_loss", "accuracy", "auc", "calibration_error")
 LABELS = {"calibration_error": "calib."}  # with them the table fits into 80 columns
@@ -320,7 +323,7 @@ class Comparison:
             )
         return said
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Any:
         """A dot and its interval for each model, best on top; hollow where it cannot be told from the best.
 
         Draws on ``ax`` (default a new figure) with matplotlib, and returns it.

@@ -11,11 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 STEPS = 5  # in which an ensemble is grown where it may be called off
 
@@ -57,7 +60,7 @@ def search() -> Iterator[None]:
         _searching.reset(token)
 
 
-def fitted(model: Any, X: Any, y: Any) -> Any:
+def fitted(model: BaseEstimator, X: Any, y: Any) -> Any:
     """The model fitted to all rows, unless it is called off.
 
     Where it may be, an ensemble that can go on growing (``warm_start``) is grown in steps: the same members.
@@ -73,7 +76,7 @@ def fitted(model: Any, X: Any, y: Any) -> Any:
     return model.set_params(warm_start=False)
 
 
-def probabilities(model: Any, X: Any, classes: np.ndarray) -> FloatArray:
+def probabilities(model: BaseEstimator, X: Any, classes: np.ndarray) -> FloatArray:
     """P (n, K) over ``classes``; 0 for a class the model has not met."""
     said = np.asarray(model.predict_proba(X), dtype=float)
     known = np.asarray(model.classes_)
@@ -91,13 +94,13 @@ def codes_in(labels: Any, classes: np.ndarray) -> np.ndarray:
     return np.array([place[label] for label in np.asarray(labels).tolist()], dtype=np.intp)
 
 
-def answers(model: Any, X: Any, classes: np.ndarray) -> tuple[np.ndarray, FloatArray | None]:
+def answers(model: BaseEstimator, X: Any, classes: np.ndarray) -> tuple[np.ndarray, FloatArray | None]:
     """The number (n,) of each answer among ``classes``, and P (n, K), None of a model without probabilities."""
     P = probabilities(model, X, classes) if hasattr(model, "predict_proba") else None
     return codes_in(model.predict(X), classes), P
 
 
-def set_seed(model: Any, seed: int) -> Any:
+def set_seed(model: BaseEstimator, seed: int) -> Any:
     """The model with every ``random_state`` of it and its parts set."""
     names = [k for k in model.get_params() if k == "random_state" or k.endswith("__random_state")]
     return model.set_params(**dict.fromkeys(names, seed)) if names else model

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
@@ -29,6 +29,9 @@ from separatrix.judge.folds import inner_folds, sample
 from separatrix.judge.scores import accuracy, log_loss
 from separatrix.models.margin.svc import SVC
 from separatrix.models.margin.svm_path import svm_path
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 SEARCH_ROWS = 2_000  # enough to tell settings apart by ratios of ten
 
@@ -117,7 +120,7 @@ class Tuned(_Tuner):
     {'C': 0.01}
     """
 
-    estimator: Any
+    estimator: BaseEstimator
     grid: Sequence[Mapping[str, Any]]
     _: KW_ONLY
     scoring: str = "log_loss"
@@ -189,7 +192,7 @@ class TunedRounds(_Tuner):
     (True, 60)
     """
 
-    estimator: Any
+    estimator: BaseEstimator
     _: KW_ONLY
     folds: int = 3
     random_state: Any = 0
@@ -318,6 +321,6 @@ def _scale(X: Any) -> float:
     return 1.0 / (X.shape[1] * (float(spread) or 1.0))
 
 
-def settled(model: Any) -> Any:
+def settled(model: BaseEstimator) -> Any:
     """The plain fitted model behind a tuner."""
     return model.best_estimator_ if isinstance(model, _Tuner) else model
