@@ -12,7 +12,7 @@ pytest.importorskip("typer")
 pytest.importorskip("skops")
 pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
-REFUSED = pytest.importorskip("tests.tables.test_read").REFUSED
+REFUSED = pytest.importorskip("tests.tables.test_broken_files").REFUSED
 
 from separatrix.app.cli import main  # noqa: E402
 

@@ -17,7 +17,7 @@ from sklearn.svm import SVC as SklearnSVC
 from separatrix import SVC, GaussianNB, LinearSVC, LogisticRegression, NaiveBayes
 from separatrix.show import DecisionRegionsDisplay
 from separatrix.show.plane import discriminant_directions
-from separatrix.show.reading import Table
+from separatrix.show.reading import ShownTable
 from separatrix.show.regions import is_margin_machine, support_rows
 
 X, y = load_iris(return_X_y=True)
@@ -195,12 +195,12 @@ def test_a_pipeline_with_an_encoder():
 
 
 def test_table_holds_columns_at_cells_that_can_occur():
-    table = Table(
+    table = ShownTable(
         pd.DataFrame({"count": [1, 2, 4, 9], "part": [0.5, 1.5, np.nan, 3.5], "word": ["b", "a", "a", None]})
     )
     assert table.base == [2.0, 1.5, "a"]
-    assert Table(np.array([[1.0], [2.0]])).base == [1.0]
-    assert Table(np.array([[1.0], [2.5]])).base == [1.75]
+    assert ShownTable(np.array([[1.0], [2.0]])).base == [1.0]
+    assert ShownTable(np.array([[1.0], [2.5]])).base == [1.75]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
-"""The HTML report: harmless, whole in itself, and its sums are the model's probabilities."""
+"""The HTML report: harmless, whole in itself, and what it says is what the comparison says."""
 
-import json
 import os
 import re
 from html.parser import HTMLParser
@@ -8,257 +7,28 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import Pipeline
 
 pytest.importorskip("matplotlib")
 
 from separatrix import (
-    CategoricalNB,
     DecisionTreeClassifier,
-    GaussianNB,
-    GeneralizedLinearModel,
-    LinearDiscriminantAnalysis,
     LinearSVC,
     LogisticRegression,
-    NaiveBayes,
-    QuadraticDiscriminantAnalysis,
 )
-from separatrix.data.discretise import Discretizer
 from separatrix.judge.compare import compare
 from separatrix.judge.scores import calibration_error
 from separatrix.show.coefficients import read_coefficients
-from separatrix.show.reading import Table
+from separatrix.show.reading import ShownTable
 from separatrix.show.report import report_html, write_report
-from separatrix.show.report_parts import mistakes, pictures, whatif
-from separatrix.show.report_parts.answers import judged, probabilities_of
+from separatrix.show.report_parts import pictures
+from separatrix.show.report_parts.answers import judged
 from separatrix.show.report_parts.pieces import pieces
 from separatrix.show.report_parts.reproduce import data_hash
 from separatrix.show.report_parts.resampled import with_ends
-from separatrix.show.report_parts.sums import NotASum, Sum, bases, link_of
-from separatrix.show.report_parts.words import embedded
+from separatrix.show.report_parts.sums import Sum, link_of
 from separatrix.tables.encode import TableEncoder
-
-EVIL = "<script>alert(1)</script>"
-
-
-def mixed_table(n=160, seed=0):
-    """Numbers with gaps, words with gaps, truth values and whole numbers; labels that depend on all."""
-    rng = np.random.default_rng(seed)
-    frame = pd.DataFrame(
-        {
-            "size": rng.normal(3, 2, n),
-            "sky": rng.choice(["sun", "rain", "snow"], n),
-            "open": rng.random(n) < 0.4,
-            "count": rng.poisson(3, n),
-        }
-    )
-    score = 0.7 * frame["size"] + (frame["sky"] == "sun") - 0.4 * frame["count"] + 1.2 * frame["open"]
-    y = np.where(rng.logistic(size=n) < score - score.median(), "yes", "no")
-    frame.loc[::9, "size"] = np.nan
-    frame.loc[::11, "sky"] = None
-    return frame, y
-
-
-def dated():
-    """The mixed table with a day to each row, more of them than a list has room for."""
-    frame, y = mixed_table(500, 4)
-    frame["when"] = pd.date_range("2024-01-01", periods=500).as_unit("ns")
-    frame.loc[7, "when"] = pd.NaT
-    return frame, y
-
-
-def skewed(n=200, seed=1):
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, 2, n)
-    return pd.DataFrame(
-        {
-            "wait": rng.gamma(2.0 + y, 1.0),
-            "share": rng.beta(2.0 + y, 3.0),
-            "calls": rng.poisson(2.0 + 2 * y).astype(float),
-            "gap": rng.exponential(1.0 + y),
-        }
-    ), y  # fmt: skip
-
-
-def iris(classes=3):
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    keep = y >= 3 - classes
-    return X[keep].reset_index(drop=True), np.array(["setosa", "versicolor", "virginica"])[y[keep]]
-
-
-def as_page(found, cells):
-    """What the page's script computes, in Python, from the data it is given: P of rows of cells."""
-    data = json.loads(embedded(whatif.data(found)))
-    out = []
-    for row in cells:
-        s = np.array(data["start"])
-        for column, x in zip(data["columns"], row):
-            if column["kind"] == "held":
-                continue
-            if column["kind"] == "levels":
-                s = s + np.array(column["values"][x])
-            elif x is None:
-                s = s + np.array(column["missing"])
-            elif column["kind"] == "stops":
-                s = s + np.array(column["values"][column["cells"].index(x)])
-            else:
-                s = (
-                    s
-                    + (
-                        bases(column["kind"], np.array([x]), column["centre"], column["width"])
-                        @ np.array(column["weights"])
-                    )[0]
-                )
-        out.append(s)
-    return link_of(data["mode"], np.array(out))
-
-
-def draw(found, n, rng):
-    """Random settings of the controls: as the page takes them, and as cells of the table."""
-    asked, cells = [], []
-    for _ in range(n):
-        row, real = [], []
-        for form in found.forms:
-            if form.kind == "held":
-                row.append(None)
-                real.append(form.usual)
-            elif form.kind == "levels":
-                place = int(rng.integers(len(form.cells)))
-                row.append(place)
-                real.append(form.cells[place])
-            elif form.missing is not None and rng.random() < 0.3:
-                row.append(None)
-                real.append(np.nan)
-            else:
-                v = (
-                    form.cells[int(rng.integers(len(form.cells)))]
-                    if form.kind == "stops"
-                    else float(rng.integers(int(form.low), int(form.high) + 1))
-                    if form.whole
-                    else float(rng.uniform(form.low, form.high))
-                )
-                row.append(v)
-                real.append(v)
-        asked.append(row)
-        cells.append(real)
-    return asked, cells
-
-
-def telling(model, X, found, n, rng):
-    """Random settings at which the model is least sure, so that a wrong sum would show."""
-    asked, cells = draw(found, 400, rng)
-    P = probabilities_of(model, frame_like(X, cells))
-    best = np.argsort(P.max(axis=1), kind="stable")[:n]
-    assert P[best[0]].max() < 0.999
-    return [asked[i] for i in best], [cells[i] for i in best], P[best]
-
-
-def frame_like(X, cells):
-    """Rows of cells as a table of the same kind as X."""
-    if not hasattr(X, "columns"):
-        return np.array(cells, dtype=float)
-    made = {}
-    for j, name in enumerate(X.columns):
-        column = [row[j] for row in cells]
-        made[name] = pd.Series(column, dtype=X[name].dtype if X[name].dtype.kind not in "iu" else float)
-    return pd.DataFrame(made)
-
-
-def models():
-    X2, y2 = iris(2)
-    X3, y3 = iris()
-    mixed, said = mixed_table()
-    odd, hit = skewed()
-    cancer = load_breast_cancer(as_frame=True)
-    families = {"wait": "gamma", "share": "beta", "calls": "poisson", "gap": "exponential"}
-    return {
-        "logistic": (LogisticRegression().fit(X2, y2), X2),
-        "softmax": (LogisticRegression().fit(X3, y3), X3),
-        "array": (LogisticRegression().fit(X3.to_numpy(), y3), X3.to_numpy()),
-        "scaled": (make_pipeline(StandardScaler(), LogisticRegression()).fit(X2, y2), X2),
-        "lda": (LinearDiscriminantAnalysis().fit(X3, y3), X3),
-        "gaussian nb": (GaussianNB().fit(X3, y3), X3),
-        "naive bayes": (NaiveBayes().fit(mixed, said), mixed),
-        "families": (NaiveBayes(families=families).fit(odd, hit), odd),
-        "encoded": (Pipeline([("t", TableEncoder()), ("m", LogisticRegression())]).fit(mixed, said), mixed),
-        "dates": (Pipeline([("t", TableEncoder()), ("m", LogisticRegression())]).fit(*dated()), dated()[0]),
-        "probit": (GeneralizedLinearModel("binomial", "probit").fit(X2, y2 == "virginica"), X2),
-        "cloglog": (GeneralizedLinearModel("binomial", "cloglog").fit(X2, y2 == "virginica"), X2),
-        "machine": (LinearSVC(calibrate="sigmoid").fit(X2, y2), X2),
-        "machines": (LinearSVC(calibrate="sigmoid").fit(X3, y3), X3),
-        "cut": (make_pipeline(Discretizer("mdl"), CategoricalNB()).fit(X3.to_numpy(), y3), X3.to_numpy()),
-        "cancer": (
-            make_pipeline(StandardScaler(), LogisticRegression()).fit(cancer.data, cancer.target), cancer.data
-        ),
-    }  # fmt: skip
-
-
-MODELS = models()
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_the_panel_is_predict_proba(name):
-    model, X = MODELS[name]
-    found = Sum.of(model, X)
-    asked, _, expected = telling(model, X, found, 40, np.random.default_rng(3))
-    np.testing.assert_allclose(as_page(found, asked), expected, rtol=0, atol=1e-8)
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_terms_add_up_to_the_scores(name):
-    model, X = MODELS[name]
-    found = Sum.of(model, X)
-    rows = X[:25]
-    P = link_of(found.mode, found.start + found.terms(rows).sum(axis=1))
-    np.testing.assert_allclose(P, probabilities_of(model, rows), rtol=0, atol=1e-9)
-
-
-def test_forms_are_those_of_the_families():
-    found = Sum.of(*MODELS["families"])
-    assert [form.kind for form in found.forms] == ["log", "beta", "poly", "poly"]
-    kinds = {form.name: form.kind for form in Sum.of(*MODELS["naive bayes"]).forms}
-    assert kinds["sky"] == kinds["open"] == "levels"
-
-
-@pytest.mark.parametrize(
-    "model, words",
-    [
-        (QuadraticDiscriminantAnalysis(), "is no sum over columns"),
-        (DecisionTreeClassifier(max_depth=4), ""),
-        (LinearSVC(), "has no probabilities"),
-        (LinearSVC(calibrate="isotonic"), "calibrated by steps"),
-    ],
-)
-def test_what_is_no_sum_is_refused_and_left_out(model, words):
-    X, y = iris(2)
-    model.fit(X, y)
-    with pytest.raises(NotASum) as caught:
-        Sum.of(model, X)
-    assert words in str(caught.value)
-    page = report_html(model=model, X=X, y=y)
-    assert "There is no panel to try other cells" in page and 'id="whatif-data"' not in page
-
-
-def test_contributions_add_up_to_the_odds_of_the_wrong_answer():
-    model, X = MODELS["softmax"]
-    found = Sum.of(model, X)
-    start, c = mistakes.odds(found, found.terms(X[70:71])[0], 2, 1)
-    logs = model.predict_log_proba(X[70:71])[0]
-    assert start + c.sum() == pytest.approx(logs[2] - logs[1], abs=1e-9)
-
-
-def test_worst_mistakes_are_wrong_and_ordered():
-    X, y = iris()
-    found = judged(LogisticRegression(C=0.01).fit(X, y), X, y)
-    rows = mistakes.worst(found, 5)
-    own = found.P[rows, found.codes[rows]]
-    assert len(rows) == 5 and (np.diff(own) >= 0).all() and (found.said[rows] != found.codes[rows]).all()
-    wrong = np.flatnonzero(found.said != found.codes)
-    assert (
-        own[-1] <= np.delete(found.P[wrong, found.codes[wrong]], [list(wrong).index(r) for r in rows]).min()
-    )
+from tests.show.panels import EVIL, dated, iris, mixed_table
 
 
 class Reader(HTMLParser):
@@ -515,7 +285,7 @@ def test_digits_kept_as_words_are_words_of_the_panel():
 def test_usual_dates_are_the_median():
     X, _ = dated()
     whole = X["when"].dropna().sort_values()
-    assert pd.Timestamp(Table(X).base[-1]) == whole.iloc[(len(whole) - 1) // 2]
+    assert pd.Timestamp(ShownTable(X).base[-1]) == whole.iloc[(len(whole) - 1) // 2]
 
 
 def test_cells_not_met_in_training_have_terms():

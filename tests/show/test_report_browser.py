@@ -17,7 +17,7 @@ from separatrix.show.report import write_report
 from separatrix.show.report_parts.answers import probabilities_of
 from separatrix.show.report_parts.sums import Sum
 from separatrix.show.report_parts.whatif import usual_of
-from tests.show.test_report import MODELS, frame_like, telling
+from tests.show.panels import MODELS, frame_like, telling
 
 CHROMIUM = next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
 needs_browser = pytest.mark.skipif(

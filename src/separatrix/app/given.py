@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,34 +23,44 @@ from separatrix.tables.table import Table
 OBVIOUS = ("class", "target", "label", "y")
 
 
-def table_of(
-    data: str,
-    target: str | None,
-    kinds: Sequence[str],
-    say: Say,
-    *,
-    header: bool | None = None,
-    delimiter: str | None = None,
-) -> Table:
-    """The table, its target found where it is not named; what was read is said."""
-    given = kinds_of(kinds)
-    mark = "\t" if delimiter in ("tab", "\\t") else delimiter
+@dataclass(frozen=True, kw_only=True)
+class TableAsked:
+    """A source of data, its target column, kinds ("column=kind,…"), and how it is read where rules err."""
 
-    def found(names: list[str]) -> str:
-        name = obvious_target(names)
-        why = "as it is called so" if name.lower().strip() in OBVIOUS else "as it is the last column"
-        say.note(f"target: {name!r}, {why}; name another by --target")
-        return name
+    data: str
+    target: str | None
+    kinds: Sequence[str] | None
+    header: bool | None
+    delimiter: str | None
 
-    try:
-        table = read(
-            data, target=found if target is None else target, kinds=given, header=header, delimiter=mark
-        )
-    except TableError as error:
-        raise AppError(str(error).replace("name another column", "name another column by --target")) from None
-    for line, style in zip(table.describe(), ["bold", *["dim"] * len(table.notes)]):
-        say.note(line if style == "bold" else f"  {spoken(line)}", style)
-    return table
+    def read(self, say: Say) -> Table:
+        """The table, its target found where it is not named; what was read is said."""
+
+        def found(names: list[str]) -> str:
+            name = obvious_target(names)
+            why = "as it is called so" if name.lower().strip() in OBVIOUS else "as it is the last column"
+            say.note(f"target: {name!r}, {why}; name another by --target")
+            return name
+
+        try:
+            table = read(
+                self.data,
+                target=found if self.target is None else self.target,
+                kinds=kinds_of(self.kinds or ()),
+                header=self.header,
+                delimiter=self.delimiter,
+            )
+        except TableError as error:
+            told = str(error).replace("name another column", "name another column by --target")
+            raise AppError(told) from None
+        for line, style in zip(table.describe(), ["bold", *["dim"] * len(table.notes)]):
+            say.note(line if style == "bold" else f"  {spoken(line)}", style)
+        return table
+
+    def options(self) -> dict[str, str | None]:
+        """Those given beside the target, as they are typed."""
+        mark = "tab" if self.delimiter == "\t" else self.delimiter
+        return {"--kinds": ",".join(self.kinds or ()) or None, "--delimiter": mark}
 
 
 def obvious_target(names: list[str]) -> str:

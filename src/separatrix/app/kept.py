@@ -27,13 +27,14 @@ from separatrix.tables.table import Schema, Table
 
 if TYPE_CHECKING:
     import pandas as pd
+    from sklearn.base import BaseEstimator
 
 SUFFIX = ".sepx"
 CELLS = 2_000_000  # of a piece
 MOST_ROWS = 50_000
 
 
-def keep(model: Any, table: Table, path: Path, notes: str) -> ModelFile:
+def keep(model: BaseEstimator, table: Table, path: Path, notes: str) -> ModelFile:
     """Save a fitted model with its table's reading, whole or not at all."""
     model.table_ = table.schema.to_dict() | {
         "marks": marks(table.frame, table.labels, needed(table.schema).names)
@@ -46,7 +47,7 @@ class Kept:
     """A model read from a file."""
 
     path: str
-    model: Any
+    model: BaseEstimator
     about: ModelFile
     schema: Schema | None
     marks: str = ""  # of the rows it was fitted to

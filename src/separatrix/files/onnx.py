@@ -19,7 +19,7 @@ dense while the graph runs, 8 bytes a document and word of the vocabulary.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,8 +30,11 @@ from separatrix.files.onnx_inputs import inputs_of, is_mean, taken_apart
 from separatrix.files.onnx_models import convert, linear, mean_of
 from separatrix.files.whole import write_whole
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
-def to_onnx(model: Any, path: Any = None, *, encoder: Any = None) -> bytes:
+
+def to_onnx(model: BaseEstimator, path: Any = None, *, encoder: Any = None) -> bytes:
     """The graph of a fitted model as bytes, and in a file where ``path`` is given (whole or not at all).
 
     ``model`` has ``predict_proba`` (or is a GeneralizedLinearModel), or is a Pipeline that ends in such a model;
@@ -75,7 +78,7 @@ def to_onnx(model: Any, path: Any = None, *, encoder: Any = None) -> bytes:
     return data
 
 
-def _outputs(g: Graph, package: Any, model: Any, cells: Cells) -> list[Any]:
+def _outputs(g: Graph, package: Any, model: BaseEstimator, cells: Cells) -> list[Any]:
     """The graph's last nodes, named as promised."""
     info, kinds = package.helper.make_tensor_value_info, package.TensorProto
     node = package.helper.make_node

@@ -18,11 +18,11 @@ from separatrix.files.graph import MISSING, Graph
 DAY = 86_400_000_000
 
 
-class Moments:
+class DateMoments:
     """The parts of a column of dates (n, 1), a missing one as the origin; asked for by the names of ``date_parts``.
 
     >>> g = Graph()
-    >>> Moments(g, "when", 0).part("days") in [name for node in g.nodes for name in node.output]
+    >>> DateMoments(g, "when", 0).part("days") in [name for node in g.nodes for name in node.output]
     True
     """
 

@@ -9,7 +9,7 @@ elimination, O(np³) where some row has one; those of more columns by NaN. Facto
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,10 +22,13 @@ from separatrix.models.generative.parts.levels import LevelsPart
 from separatrix.models.generative.parts.normal import NormalPart
 from separatrix.models.generative.parts.of_family import FamilyPart
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
 MOST_COLUMNS = 60  # of a covariance that is eliminated in the graph: a few nodes each
 
 
-def _posterior(g: Graph, model: Any, density: str, unknown: str = "") -> Answer:
+def _posterior(g: Graph, model: BaseEstimator, density: str, unknown: str = "") -> Answer:
     """Of a model made by `_now`: log p(x, k), rows no class can have answered by the prior as the model does.
 
     ``unknown`` (n, 1): rows this graph has no answer for, NaN.
@@ -47,7 +50,7 @@ def _posterior(g: Graph, model: Any, density: str, unknown: str = "") -> Answer:
 
 
 @converter("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis", "GaussianDiscriminant")
-def _gaussian(g: Graph, model: Any, cells: Cells) -> Answer:
+def _gaussian(g: Graph, model: BaseEstimator, cells: Cells) -> Answer:
     X, model = cells.numbers(), model._now()
     if getattr(model, "_form", None) is not None:  # coef_ and intercept_ were edited
         scores = g.add(g.matmul(X, model._form[0].T), model._form[1][None])
@@ -81,7 +84,7 @@ def _gaussian(g: Graph, model: Any, cells: Cells) -> Answer:
     return _posterior(g, model, density, unknown)
 
 
-def _marginal(g: Graph, model: Any, X: str, varies: np.ndarray) -> str:
+def _marginal(g: Graph, model: BaseEstimator, X: str, varies: np.ndarray) -> str:
     """log p of the cells that are there, in columns of unit spread: (n, K)."""
     X = X if len(varies) == len(model._flat) else g.columns(X, varies)
     gone = g.op("IsNaN", X)
@@ -131,7 +134,7 @@ def _quadratic(g: Graph, X: str, mean: np.ndarray, root: np.ndarray, log_det: fl
 
 
 @converter("GaussianNB", "BernoulliNB", "MultinomialNB", "CategoricalNB", "ComplementNB", "NaiveBayes")
-def _naive(g: Graph, model: Any, cells: Cells) -> Answer:
+def _naive(g: Graph, model: BaseEstimator, cells: Cells) -> Answer:
     model = model._now()
     X = mixed(g, getattr(model, "_encoding", None), cells)
     total = None
@@ -203,7 +206,7 @@ def _levels(g: Graph, part: LevelsPart, X: str) -> str:
 
 
 @converter("GenerativeClassifier")
-def _generative(g: Graph, model: Any, cells: Cells) -> Answer:
+def _generative(g: Graph, model: BaseEstimator, cells: Cells) -> Answer:
     model = model._now()
     f, parameters, X = model._family, model.parameters_, cells.numbers()
     if f.name == "multivariate_gaussian":

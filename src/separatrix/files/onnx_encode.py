@@ -11,7 +11,7 @@ returns the :class:`~separatrix.files.graph.Cells` it makes, and, where its tabl
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,10 +19,13 @@ from separatrix.files.graph import ML, Cells, Graph, OnnxExportError
 from separatrix.files.onnx_tables import table
 from separatrix.files.onnx_text import text
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
 Piece = Callable[[Graph, Any, Cells], Cells]
 
 
-def encoded(g: Graph, transformer: Any, cells: Cells) -> Cells:
+def encoded(g: Graph, transformer: BaseEstimator, cells: Cells) -> Cells:
     """The transformer's piece of the graph after ``cells``."""
     if transformer in (None, "passthrough"):
         return cells
@@ -37,7 +40,7 @@ def encoded(g: Graph, transformer: Any, cells: Cells) -> Cells:
     return piece(g, transformer, cells)
 
 
-def words_of(transformer: Any) -> np.ndarray | None:
+def words_of(transformer: BaseEstimator) -> np.ndarray | None:
     """Which of its columns hold words, (p,); None where the transformer does not tell."""
     if hasattr(transformer, "onnx_words"):
         return np.asarray(transformer.onnx_words(), dtype=bool)
@@ -87,11 +90,11 @@ def codes_of_levels(g: Graph, column: str, levels: Any, words: bool, unseen: flo
     return g.where(g.op("IsNaN", column), missing, g.where(hit, place, unseen))
 
 
-def _known(transformer: Any) -> bool:
+def _known(transformer: BaseEstimator) -> bool:
     return type(transformer).__module__.split(".")[0] in ("sklearn", "separatrix")
 
 
-def _places(transformer: Any, which: Any) -> list[int]:
+def _places(transformer: BaseEstimator, which: Any) -> list[int]:
     """Columns of a ColumnTransformer by index."""
     from sklearn.utils._indexing import _get_column_indices
 

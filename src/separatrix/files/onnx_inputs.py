@@ -11,7 +11,7 @@ A cell that is missing is NaN, "" or, for dates, −2⁶³. Cost: O(cells), spar
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -24,8 +24,11 @@ from separatrix.tables.encode import TableEncoder, as_frame
 from separatrix.tables.table import lacks
 from separatrix.tables.text import TextFeatures
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
-def onnx_inputs(model: Any, X: Any, *, encoder: Any = None) -> dict[str, np.ndarray]:
+
+def onnx_inputs(model: BaseEstimator, X: Any, *, encoder: Any = None) -> dict[str, np.ndarray]:
     """The rows X as the inputs of ``to_onnx(model, encoder=encoder)``: name → tensor, for onnxruntime's ``run``.
 
     X is what the pipeline itself is given: an array, a sparse matrix, a frame (pandas, polars), a Table, or a list of
@@ -59,7 +62,7 @@ def onnx_inputs(model: Any, X: Any, *, encoder: Any = None) -> dict[str, np.ndar
     return {inputs[0].name: np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)}
 
 
-def taken_apart(model: Any, encoder: Any) -> tuple[Any, list[Any]]:
+def taken_apart(model: BaseEstimator, encoder: Any) -> tuple[Any, list[Any]]:
     """The model itself, and the transformers before it in order; all fitted, and the model with probabilities."""
     steps = [] if encoder is None else [encoder]
     while type(model).__name__ == "Pipeline" and hasattr(model, "steps"):
@@ -74,7 +77,7 @@ def taken_apart(model: Any, encoder: Any) -> tuple[Any, list[Any]]:
     return model, steps
 
 
-def inputs_of(model: Any, steps: list[Any]) -> list[Input]:
+def inputs_of(model: BaseEstimator, steps: list[Any]) -> list[Input]:
     """The tensors a row is given by: one for all columns, or one a column (words, or a TableEncoder)."""
     outer = next((s for s in steps if s not in (None, "passthrough")), model)
     first = _first(model, steps)
@@ -100,12 +103,12 @@ def inputs_of(model: Any, steps: list[Any]) -> list[Input]:
     return inputs
 
 
-def is_mean(model: Any) -> bool:
+def is_mean(model: BaseEstimator) -> bool:
     """Whether the model answers by a mean, and not by classes."""
     return type(model).__name__ == "GeneralizedLinearModel" and model.family_.name != "binomial"
 
 
-def _first(model: Any, steps: list[Any]) -> Any:
+def _first(model: BaseEstimator, steps: list[Any]) -> Any:
     """What reads the rows."""
     found = next((s for s in steps if s not in (None, "passthrough")), model)
     while type(found).__name__ == "Pipeline" and found.steps:
@@ -133,7 +136,7 @@ def _of_table(encoder: TableEncoder, inputs: list[Input], X: Any) -> dict[str, n
     if lacking:
         unknown = [c for c in frame.columns if c not in encoder.kinds_]
         raise OnnxExportError(lacks("the frame", lacking, unknown))
-    sparse = [part for part in encoder._used() if isinstance(part, cells_of.Sparse)]
+    sparse = [part for part in encoder._used() if isinstance(part, cells_of.SparseColumn)]
     for i in inputs:
         if sparse and i.columns == tuple(part.name for part in sparse):
             if encoder.form == "native":  # which tells missing cells from 0

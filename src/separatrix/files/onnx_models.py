@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from separatrix.files.graph import Cells, Graph, OnnxExportError
 from separatrix.files.onnx_encode import codes_of_levels, encoded
 from separatrix.models.margin.calibration import Isotonic, Sigmoid
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 MOST_CLASSES = 60  # pairs of classes of a coupled machine: a piece each
 
@@ -42,7 +45,7 @@ def converter(*names: str, package: str = "separatrix") -> Callable[[Converter],
     return register
 
 
-def convert(g: Graph, model: Any, cells: Cells) -> Answer:
+def convert(g: Graph, model: BaseEstimator, cells: Cells) -> Answer:
     """The piece of a fitted model, or of a Pipeline; refused with a sentence where it has no form in ONNX here."""
     if type(model).__name__ == "Pipeline" and hasattr(model, "steps"):
         for _, step in model.steps[:-1]:
@@ -90,7 +93,7 @@ def _both_sides(g: Graph, score: str) -> str:
 
 
 @converter("LogisticRegression")
-def _logistic(g: Graph, model: Any, cells: Cells) -> Answer:
+def _logistic(g: Graph, model: BaseEstimator, cells: Cells) -> Answer:
     scores = linear(g, cells.numbers(), model.rule_.coef, model.rule_.intercept, "LogisticRegression")
     if model.rule_.coef.ndim == 1:
         return Answer(_both_sides(g, scores), g.of_two(scores))
@@ -98,13 +101,13 @@ def _logistic(g: Graph, model: Any, cells: Cells) -> Answer:
 
 
 @converter("LeastSquaresClassifier", "Perceptron", "SubgradientSVC")
-def _no_probabilities(g: Graph, model: Any, cells: Cells) -> Answer:
+def _no_probabilities(g: Graph, model: BaseEstimator, cells: Cells) -> Answer:
     scores = linear(g, cells.numbers(), model.rule_.coef, model.rule_.intercept, type(model).__name__)
     return Answer(_both_sides(g, scores) if model.rule_.coef.ndim == 1 else scores, None)
 
 
 @converter("BayesianLogisticRegression")
-def _bayesian(g: Graph, model: Any, cells: Cells) -> Answer:
+def _bayesian(g: Graph, model: BaseEstimator, cells: Cells) -> Answer:
     if model.predictive == "monte_carlo":
         raise OnnxExportError(
             'predictive="monte_carlo" draws random numbers, which a graph cannot: use predictive="probit" '
@@ -142,7 +145,7 @@ def _bayesian(g: Graph, model: Any, cells: Cells) -> Answer:
 
 
 @converter("GeneralizedLinearModel")
-def _glm(g: Graph, model: Any, cells: Cells) -> Answer:
+def _glm(g: Graph, model: BaseEstimator, cells: Cells) -> Answer:
     if hasattr(model, "_table"):
         raise OnnxExportError(
             "a formula is code that is run on every new frame: fit to the columns themselves"
@@ -189,7 +192,7 @@ def mean_of(g: Graph, link: str, eta: str) -> str:
 
 
 @converter("LinearSVC")
-def _linear_svc(g: Graph, model: Any, cells: Cells) -> Answer:
+def _linear_svc(g: Graph, model: BaseEstimator, cells: Cells) -> Answer:
     scores = linear(g, cells.numbers(), model.rule_.coef, model.rule_.intercept, "LinearSVC")
     two = len(model.classes_) == 2
     if not model._has_probabilities:
@@ -205,7 +208,7 @@ def _linear_svc(g: Graph, model: Any, cells: Cells) -> Answer:
 
 
 @converter("SVC", "NuSVC")
-def _svc(g: Graph, model: Any, cells: Cells) -> Answer:
+def _svc(g: Graph, model: BaseEstimator, cells: Cells) -> Answer:
     scores = g.add(kernel_sums(g, model, cells.numbers()), model.intercept_[None])
     k = len(model.classes_)
     if model._has_probabilities:
@@ -220,7 +223,7 @@ def _svc(g: Graph, model: Any, cells: Cells) -> Answer:
     return Answer(scores, None)
 
 
-def kernel_sums(g: Graph, model: Any, X: str) -> str:
+def kernel_sums(g: Graph, model: BaseEstimator, X: str) -> str:
     """Σ_j β_jm k(x_j, x): (n, machines)."""
     if callable(model.kernel):
         raise OnnxExportError(
@@ -246,7 +249,7 @@ def kernel_sums(g: Graph, model: Any, X: str) -> str:
     return g.matmul(values, weights)
 
 
-def calibrated(g: Graph, model: Any, scores: str) -> str:
+def calibrated(g: Graph, model: BaseEstimator, scores: str) -> str:
     """P of the classes from the machines' scores (n, machines): (n, K)."""
     k = len(model.classes_)
     p = [_map(g, m, g.columns(scores, [i])) for i, m in enumerate(model.calibration_)]

@@ -22,13 +22,25 @@ from typing import Any
 import numpy as np
 
 from separatrix.files.graph import ML, Cells, Graph, Input, OnnxExportError
-from separatrix.files.onnx_dates import Moments
+from separatrix.files.onnx_dates import DateMoments
 from separatrix.files.onnx_text import bags
 from separatrix.tables.encode import DAYS, MONTHS, TableEncoder
-from separatrix.tables.learned import Dates, Levels, Numbers, Part, Sparse, Words
+from separatrix.tables.learned import (
+    DateColumn,
+    LearnedColumn,
+    LevelColumn,
+    NumberColumn,
+    SparseColumn,
+    WordColumn,
+)
 
 SPARSE = "sparse"
-KIND: dict[type, str] = {Numbers: "numbers", Levels: "words", Dates: "moments", Words: "documents"}
+KIND: dict[type, str] = {
+    NumberColumn: "numbers",
+    LevelColumn: "words",
+    DateColumn: "moments",
+    WordColumn: "documents",
+}
 
 
 def table_inputs(encoder: Any) -> list[Input]:
@@ -41,9 +53,9 @@ def table_inputs(encoder: Any) -> list[Input]:
     [('sky', 'words'), ('wind', 'numbers')]
     """
     parts, out = _read(encoder), []
-    sparse = tuple(part.name for part in parts if isinstance(part, Sparse))
+    sparse = tuple(part.name for part in parts if isinstance(part, SparseColumn))
     for part in parts:
-        if not isinstance(part, Sparse):
+        if not isinstance(part, SparseColumn):
             out.append(Input(part.name, KIND[type(part)], (part.name,)))
         elif part.name == sparse[0]:
             out.append(Input(SPARSE, "numbers", sparse, len(sparse)))
@@ -75,20 +87,20 @@ def table(g: Graph, encoder: Any, cells: Cells) -> Cells:
     blocks: list[str] = []
     for kind, run in groupby(_read(encoder), type):
         parts = list(run)
-        if kind is Numbers:
+        if kind is NumberColumn:
             blocks.append(_numbers(g, encoder, parts, g.concat([tensor[part.name] for part in parts])))
-        elif kind is Sparse:
+        elif kind is SparseColumn:
             blocks.append(_sparse(g, encoder, parts))
         else:
             blocks += [_one(g, encoder, part, tensor[part.name]) for part in parts]
     return Cells.matrix(g, g.concat(blocks))
 
 
-def _read(encoder: TableEncoder) -> list[Part]:
+def _read(encoder: TableEncoder) -> list[LearnedColumn]:
     """The parts that become columns."""
-    parts: list[Part] = []
+    parts: list[LearnedColumn] = []
     for part in encoder._used():
-        if isinstance(part, Levels) and part.gaps and "" in part.levels:
+        if isinstance(part, LevelColumn) and part.gaps and "" in part.levels:
             raise OnnxExportError(
                 f"column {part.name!r} has missing cells and the level '', and '' stands for both in ONNX: "
                 "name the level by a word"
@@ -98,13 +110,13 @@ def _read(encoder: TableEncoder) -> list[Part]:
     return parts
 
 
-def _one(g: Graph, encoder: TableEncoder, part: Part, column: str) -> str:
+def _one(g: Graph, encoder: TableEncoder, part: LearnedColumn, column: str) -> str:
     """The columns of one column: (n, width)."""
-    if isinstance(part, Levels):
+    if isinstance(part, LevelColumn):
         return _ones(g, part, column)
-    if isinstance(part, Dates):
+    if isinstance(part, DateColumn):
         return _dates(g, part, column, encoder.standardize)
-    assert isinstance(part, Words)
+    assert isinstance(part, WordColumn)
     try:
         return bags(g, encoder._weighed(part), column)
     except OnnxExportError as error:
@@ -128,7 +140,7 @@ def _numbers(g: Graph, encoder: TableEncoder, parts: list[Any], X: str) -> str:
     return both if len(parts) == 1 else g.columns(both, order)
 
 
-def _ones(g: Graph, part: Levels, column: str) -> str:
+def _ones(g: Graph, part: LevelColumn, column: str) -> str:
     """0 and 1 for each level: words (n, 1) → (n, width)."""
     kept, width = part.kept(), len(part.names())
     place = {level: j for j, level in enumerate(kept)}
@@ -139,9 +151,9 @@ def _ones(g: Graph, part: Levels, column: str) -> str:
     return g.double(g.op("Equal", at, np.arange(width).reshape(1, -1)))
 
 
-def _dates(g: Graph, part: Dates, column: str, scaled: bool) -> str:
+def _dates(g: Graph, part: DateColumn, column: str, scaled: bool) -> str:
     """Dates (n, 1) → their parts, the mean ones where missing, and a sign that says so: (n, width)."""
-    moments = Moments(g, column, part.origin)
+    moments = DateMoments(g, column, part.origin)
     blocks = []
     if part.parts:
         mean, scale = np.array([part.mean]), np.array([part.scale])
@@ -154,7 +166,7 @@ def _dates(g: Graph, part: Dates, column: str, scaled: bool) -> str:
 
 def _sparse(g: Graph, encoder: TableEncoder, parts: list[Any]) -> str:
     """Neighbouring sparse columns (n, k)."""
-    every = [part.name for part in _read(encoder) if isinstance(part, Sparse)]
+    every = [part.name for part in _read(encoder) if isinstance(part, SparseColumn)]
     mine = [every.index(parts[0].name) + j for j in range(len(parts))]
     X = SPARSE if len(mine) == len(every) else g.columns(SPARSE, mine)
     if encoder.form == "native":
@@ -169,14 +181,14 @@ def _native(g: Graph, encoder: TableEncoder, tensor: dict[str, str]) -> Cells:
     blocks: list[tuple[str, int, bool]] = []  # tensor, its columns, words or not
     for kind, run in groupby(_read(encoder), type):
         parts = list(run)
-        if kind is Sparse:
+        if kind is SparseColumn:
             blocks.append((_sparse(g, encoder, parts), len(parts), False))
             continue
         for part in parts:
             column = tensor[part.name]
-            if isinstance(part, Levels):
+            if isinstance(part, LevelColumn):
                 blocks.append(_levels(g, encoder, part, column))
-            elif isinstance(part, Dates):
+            elif isinstance(part, DateColumn):
                 blocks += _calendar(g, column)
             else:
                 blocks.append((column, 1, False))
@@ -189,7 +201,7 @@ def _native(g: Graph, encoder: TableEncoder, tensor: dict[str, str]) -> Cells:
     return Cells(g, None, tuple(columns), tuple(words), tuple(encoder.get_feature_names_out().tolist()))
 
 
-def _levels(g: Graph, encoder: TableEncoder, part: Levels, column: str) -> tuple[str, int, bool]:
+def _levels(g: Graph, encoder: TableEncoder, part: LevelColumn, column: str) -> tuple[str, int, bool]:
     if not part.levels and not part.pooled:  # no word in training
         return g.constant_rows(column, np.array([np.nan])), 1, False
     if part.pooled and len(part.levels) >= encoder.max_levels:
@@ -207,7 +219,7 @@ def _levels(g: Graph, encoder: TableEncoder, part: Levels, column: str) -> tuple
 
 def _calendar(g: Graph, column: str) -> list[tuple[str, int, bool]]:
     """days, NaN where missing; month and weekday, words, "" where missing."""
-    moments = Moments(g, column, 0)  # days since 1970, as in the frame
+    moments = DateMoments(g, column, 0)  # days since 1970, as in the frame
     days = g.where(moments.missing, np.nan, moments.part("days"))
     words = [
         g.where(moments.missing, np.array([[""]], dtype=object), g.take(np.array(spelling, dtype=object), at))

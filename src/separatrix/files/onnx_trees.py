@@ -9,7 +9,7 @@ A level of a nominal column goes left or right by a table of its split, as a col
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,17 +19,20 @@ from separatrix.files.onnx_models import Answer, convert, converter, mixed
 from separatrix.growth.stumps import KINDS, Stump
 from separatrix.growth.trees import Forest
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
 LEVELS = 64
 FROM_FLOAT = {np.dtype(np.float32): 1}
 
 
 @converter("DecisionTreeClassifier", "ExtraTreesClassifier", "RandomForestClassifier")
-def _trees(g: Graph, model: Any, cells: Cells) -> Answer:
+def _trees(g: Graph, model: BaseEstimator, cells: Cells) -> Answer:
     shares = forest_mean(g, model._forest, _tree_cells(g, model, cells))
     return Answer(shares, shares)
 
 
-def _tree_cells(g: Graph, model: Any, cells: Cells) -> str:
+def _tree_cells(g: Graph, model: BaseEstimator, cells: Cells) -> str:
     if model._nominal is None:
         return cells.numbers()
     X = mixed(g, model._nominal.key, cells)
@@ -118,7 +121,7 @@ def _level(g: Graph, column: str, unseen: int) -> str:
 
 
 @converter("DecisionStump")
-def _stump(g: Graph, model: Any, cells: Cells) -> Answer:
+def _stump(g: Graph, model: BaseEstimator, cells: Cells) -> Answer:
     stump: Stump = model.stump_
     left = _goes_left(g, [stump], _stump_cells(g, model, cells))
     shares = [
@@ -131,7 +134,7 @@ def _stump(g: Graph, model: Any, cells: Cells) -> Answer:
     return Answer(g.where(yes, *said), g.where(yes, shares[0][None], shares[1][None]))
 
 
-def _stump_cells(g: Graph, model: Any, cells: Cells) -> str:
+def _stump_cells(g: Graph, model: BaseEstimator, cells: Cells) -> str:
     if model._encoding is None:
         return cells.numbers()
     X = mixed(g, model._encoding, cells)
@@ -175,7 +178,7 @@ def _goes_left(g: Graph, stumps: list[Stump], X: str) -> str:
 
 
 @converter("AdaBoostClassifier")
-def _adaboost(g: Graph, model: Any, cells: Cells) -> Answer:
+def _adaboost(g: Graph, model: BaseEstimator, cells: Cells) -> Answer:
     weight, k = np.asarray(model._fitted_weights(), dtype=float), len(model.classes_)
     if model._stumps:
         stumps = [h.stump_ for h in model.estimators_]
@@ -195,7 +198,7 @@ def _adaboost(g: Graph, model: Any, cells: Cells) -> Answer:
     return Answer(votes, g.softmax(votes))
 
 
-def _places(model: Any, classes: np.ndarray) -> np.ndarray:
+def _places(model: BaseEstimator, classes: np.ndarray) -> np.ndarray:
     """A learner's classes as rows of the identity: (its classes, K)."""
     known = {v: i for i, v in enumerate(classes.tolist())}
     return np.eye(len(classes))[[known[v] for v in model.classes_.tolist()]]
@@ -209,7 +212,7 @@ def _one_vote(g: Graph, learner: Any, cells: Cells, classes: np.ndarray, weight:
 
 
 @converter("DummyClassifier", package="sklearn")
-def _constant(g: Graph, model: Any, cells: Cells) -> Answer:
+def _constant(g: Graph, model: BaseEstimator, cells: Cells) -> Answer:
     if model.strategy not in ("most_frequent", "prior", "constant"):
         raise OnnxExportError(f"DummyClassifier(strategy={model.strategy!r}) draws at random")
     row = model.predict_proba(np.zeros((1, 1)))
@@ -218,7 +221,7 @@ def _constant(g: Graph, model: Any, cells: Cells) -> Answer:
 
 
 @converter("BaggingClassifier")
-def _bagging(g: Graph, model: Any, cells: Cells) -> Answer:
+def _bagging(g: Graph, model: BaseEstimator, cells: Cells) -> Answer:
     forest = model._forest
     if forest is not None and model.voting == "soft":
         shares = forest_mean(g, forest, _tree_cells(g, model.estimators_[0], cells))

@@ -1,6 +1,6 @@
 """The columns a model was trained on, and whether a table has them (row O8).
 
-    Schema = (name, kind, dtype) of every column, in order
+    ModelSchema = (name, kind, dtype) of every column, in order
 
 A kind is a word of the table's reader ("continuous", "discrete", "nominal", "date", "text", …; "" where nobody said);
 a dtype is the frame's own. Two dtypes fit when both are numbers (or booleans), both words, or both dates. Cost O(p).
@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 NAMED = 8  # how many columns a sentence lists before it counts the rest
 NUMBERS = {"continuous", "discrete", "number", "whole", "boolean"}
@@ -37,11 +40,11 @@ class ColumnSchema:
 
 
 @dataclass(frozen=True)
-class Schema:
+class ModelSchema:
     """The columns of a training table.
 
     >>> import pandas as pd
-    >>> schema = Schema.of(pd.DataFrame({"age": [31, 42], "sky": ["blue", "grey"]}))
+    >>> schema = ModelSchema.of(pd.DataFrame({"age": [31, 42], "sky": ["blue", "grey"]}))
     >>> [(c.name, c.group) for c in schema.columns]
     [('age', 'number'), ('sky', 'word')]
     >>> schema.fit(pd.DataFrame({"sky": ["blue"], "note": ["x"], "age": [7]})).columns.tolist()
@@ -55,9 +58,9 @@ class Schema:
     columns: tuple[ColumnSchema, ...]
 
     @classmethod
-    def of(cls, given: Any) -> Schema:
-        """From a frame, a mapping of names to kinds, a list of names or of {"name", "kind", "dtype"}, or a Schema."""
-        if isinstance(given, Schema):
+    def of(cls, given: Any) -> ModelSchema:
+        """From a frame, a mapping of names to kinds, a list of names or of {"name", "kind", "dtype"}, or a schema."""
+        if isinstance(given, ModelSchema):
             return given
         if _is_frame(given):
             import narwhals as nw
@@ -75,7 +78,7 @@ class Schema:
         return cls(tuple(_column(item) for item in given))
 
     @classmethod
-    def of_model(cls, model: Any) -> Schema:
+    def of_model(cls, model: BaseEstimator) -> ModelSchema:
         """What a fitted model knows of its columns: names, and kinds where it reads mixed tables."""
         key = getattr(model, "_encoding", None) or getattr(getattr(model, "_nominal", None), "key", None)
         names = getattr(model, "feature_names_in_", None)
@@ -147,7 +150,7 @@ def _column(item: Any) -> ColumnSchema:
 
 
 def _is_frame(X: Any) -> bool:
-    return hasattr(X, "columns") and not isinstance(X, Schema)
+    return hasattr(X, "columns") and not isinstance(X, ModelSchema)
 
 
 def _group(dtype: str) -> str:

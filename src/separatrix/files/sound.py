@@ -29,7 +29,7 @@ from separatrix.models.rule import LiveRule
 NODE_FIELDS = {"feature", "threshold", "child", "extra"}
 
 
-def check_sound(model: Any) -> None:
+def check_sound(model: BaseEstimator) -> None:
     """Raise :class:`ModelFileError` where parts of a loaded model do not fit each other.
 
     >>> from separatrix.models.linear.logistic import LogisticRegression
@@ -107,7 +107,7 @@ def _width(owner: Any) -> int:
     return int(owner.n_features_in_)
 
 
-def _estimator(model: Any) -> None:
+def _estimator(model: BaseEstimator) -> None:
     if "estimator_weights_" in vars(model):
         _is(len(model.estimator_weights_) >= len(model.estimators_), "weights of learners")
     vectors, state = vars(model).get("support_vectors_"), vars(model)

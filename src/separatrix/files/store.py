@@ -41,7 +41,7 @@ from separatrix.files.archive import (
     read_json,
     read_member,
 )
-from separatrix.files.schema import Schema
+from separatrix.files.schema import ModelSchema
 from separatrix.files.sound import check_sound
 from separatrix.files.tags import located, tagged
 from separatrix.files.whole import write_whole
@@ -69,7 +69,7 @@ class ModelFile:
     versions: dict[str, str]
     saved: str
     classes: tuple[str, ...]
-    schema: Schema
+    schema: ModelSchema
     verdict: str
     notes: str
     digest: str
@@ -94,7 +94,7 @@ class ModelFile:
         return "\n".join(lines)
 
 
-def save(model: Any, path: Any, *, schema: Any = None, notes: str | None = None) -> ModelFile:
+def save(model: BaseEstimator, path: Any, *, schema: Any = None, notes: str | None = None) -> ModelFile:
     """Write a fitted model to ``path``, whole or not at all; what `describe` will say is returned (row O8).
 
     ``schema`` is the training table, a mapping from column to kind, or a list of columns; by default what the model
@@ -123,7 +123,7 @@ def save(model: Any, path: Any, *, schema: Any = None, notes: str | None = None)
         "versions": {name: _version(name) for name in VERSIONS},
         "saved": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "classes": [str(c) for c in np.asarray(getattr(model, "classes_", [])).tolist()],
-        "schema": (Schema.of_model(model) if schema is None else Schema.of(schema)).to_list(),
+        "schema": (ModelSchema.of_model(model) if schema is None else ModelSchema.of(schema)).to_list(),
         "verdict": str(_verdict_of(model) or ""),
         "notes": "" if notes is None else str(notes),
         "digest": digest(members),
@@ -197,7 +197,7 @@ def audited(tree: dict[str, Any], members: Mapping[str, bytes]) -> Audit:
 # ---- writing ----
 
 
-def _members(model: Any, sio: Any) -> dict[str, bytes]:
+def _members(model: BaseEstimator, sio: Any) -> dict[str, bytes]:
     """The archive's members, as `load` will want them: numbered in order, arrays stored, everything listed."""
     if hasattr(model, "_table"):
         raise ModelFileError(
@@ -341,7 +341,7 @@ def _about(found: Mapping[str, Any]) -> ModelFile:
     if not isinstance(classes, list) or not isinstance(schema, list):
         raise ModelFileError(f"{ABOUT!r} does not say what a model file says")
     try:
-        columns = Schema.of(schema)
+        columns = ModelSchema.of(schema)
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"{ABOUT!r} does not say what a model file says: {error}") from None
     model, saved, verdict, notes, total = (_plain(str(t)) for t in texts)
@@ -366,7 +366,7 @@ def _warn_of_versions(about: ModelFile) -> None:
             )
 
 
-def _verdict_of(model: Any) -> Any:
+def _verdict_of(model: BaseEstimator) -> Any:
     """The verdict of a model, or of a pipeline's last step."""
     steps = getattr(model, "steps", None)
     return getattr(model, "verdict_", None) if not steps else _verdict_of(steps[-1][1])

@@ -65,7 +65,8 @@ _OWN = {
     "solve.outcome": "report: Path",
     "solve.perceptron": "report: MistakeBound",
     "solve.separator": "proof: Contradiction Margin",
-    "tables.learned": "column: Dates Levels Numbers Sparse Words",
+    "tables.learned": "column: dates=DateColumn levels=LevelColumn numbers=NumberColumn "
+    "sparse=SparseColumn words=WordColumn",
     "tables.encode": "TableEncoder",
     "tables.text": "TextFeatures",
     "verdict.separability": "proof: Separability",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -26,13 +26,16 @@ from separatrix.judge.decomposition import (
     FREEDOM,
     LEAST,
     Decomposition,
-    Part,
+    LossPart,
     squared_table,
     zero_one_table,
 )
-from separatrix.judge.left_out import Task, ask_left_out, read_task
+from separatrix.judge.left_out import JudgedTask, ask_left_out, read_task
 from separatrix.models.ensemble.bags.draws import Draws, rows_a_bag
 from separatrix.models.parameters import seed_of, threads
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 NAMES = {"error": "error", "bias": "bias", "variance": "variance", "noise": "noise"}
 MORE = {
@@ -81,7 +84,7 @@ class BiasVariance:
     total, bias, variance, noise : means over the judged rows, by weight; each row counts once, however often it was
         left out. Under squared loss ``bias`` is the mean of squares; under 0–1 loss ``variance`` is what variance
         adds to the error, unbiased less biased (Domingos' net variance), and may be negative
-    parts : name → :class:`Part` (value, low, high, error_points, error_bootstraps), of "error" (= total), "bias",
+    parts : name → :class:`LossPart` (value, low, high, error_points, error_bootstraps), of "error" (= total), "bias",
         "variance", "noise" and under 0–1 loss "unbiased_variance", "biased_variance" and "disagreement"
     kohavi_wolpert : the same for Kohavi and Wolpert's parts of 0–1 loss; None under squared loss
     points, kohavi_wolpert_points : the parts of every row
@@ -99,9 +102,9 @@ class BiasVariance:
     warned : (category, first text, how often) of warnings while fitting
     """
 
-    parts: Mapping[str, Part]
+    parts: Mapping[str, LossPart]
     points: PointParts
-    kohavi_wolpert: Mapping[str, Part] | None
+    kohavi_wolpert: Mapping[str, LossPart] | None
     kohavi_wolpert_points: PointParts | None
     loss: str
     of: str
@@ -247,7 +250,7 @@ class BiasVariance:
 
 
 def bias_variance(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     y: Any,
     *,
@@ -324,7 +327,7 @@ def bias_variance(
 
 
 def read_draws(
-    task: Task, n_bootstraps: Any, max_samples: Any, level: Any, random_state: Any, n_jobs: Any
+    task: JudgedTask, n_bootstraps: Any, max_samples: Any, level: Any, random_state: Any, n_jobs: Any
 ) -> Draws:
     """How bags are drawn; settings that cannot be meant are refused."""
     if not (is_count(n_bootstraps) and n_bootstraps >= LEAST):
@@ -342,8 +345,8 @@ def read_draws(
 
 
 def judge(
-    estimator: Any,
-    task: Task,
+    estimator: BaseEstimator,
+    task: JudgedTask,
     draws: Draws,
     bootstraps: int,
     level: float,
@@ -395,14 +398,14 @@ def judge(
     )
 
 
-def _name(estimator: Any) -> str:
+def _name(estimator: BaseEstimator) -> str:
     """The class, or those of a pipeline's steps."""
     steps = getattr(estimator, "steps", None)
     names = [type(step).__name__ for _, step in steps] if steps else [type(estimator).__name__]
     return " → ".join(names)
 
 
-def _points(task: Task, found: Decomposition, prediction: np.ndarray) -> PointParts:
+def _points(task: JudgedTask, found: Decomposition, prediction: np.ndarray) -> PointParts:
     """The parts at the places of the rows given; those of weight zero have none."""
 
     def spread(values: np.ndarray, empty: Any) -> np.ndarray:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -21,6 +21,10 @@ from separatrix.data.interrupts import until_interrupted
 from separatrix.inference.summary import Summary
 from separatrix.judge.bias_variance import BiasVariance, judge, read_draws, warn_once
 from separatrix.judge.left_out import read_task
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
 
 SHOWN = ("error", "bias", "variance", "noise")
 COLOURS = {"error": "#222222", "bias": "#0072B2", "variance": "#D55E00", "noise": "#777777"}
@@ -78,7 +82,7 @@ class BiasVarianceCurve:
         header = (("Rows", f"{first.rows:,}"), ("Bootstraps", f"{first.bootstraps:,}, the same for all"))
         return Summary(f"Bias and variance of {first.estimator}", header, index, columns, tuple(notes))
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Any:
         """Error, bias, variance (and noise where it is known) over the setting, with bands of their intervals.
 
         The axis is logarithmic where the values are spaced by ratios. Draws on ``ax`` (default a new figure) with
@@ -96,7 +100,7 @@ class BiasVarianceCurve:
             if name == "noise" and not self.results[0].noise_known:
                 continue
             label = "bias²" if squares and name == "bias" else name
-            style = {"color": COLOURS[name], "marker": MARKERS[name], "markersize": 4}
+            style: dict[str, Any] = {"color": COLOURS[name], "marker": MARKERS[name], "markersize": 4}
             ax.fill_between(at, part[:, 1], part[:, 2], color=COLOURS[name], alpha=0.12, linewidth=0)
             ax.plot(at, part[:, 0], label=label, linestyle="--" if name == "noise" else "-", **style)
         if numeric and geometric(at):
@@ -137,7 +141,7 @@ def geometric(values: np.ndarray) -> bool:
 
 
 def bias_variance_curve(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     y: Any,
     *,

@@ -12,15 +12,13 @@ Row V1. Cost: a few sums over models and folds.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from separatrix.core.numerics import FloatArray
-from separatrix.judge.candidates import Candidate
-from separatrix.judge.facts import TableFacts
+from separatrix.judge.contest import Contest, FoldResult
+from separatrix.judge.encoded import EncodedSplits
 
 DOUBT = (3.0, 2.5)  # how many times too high a forecast by pilots may be, and one by a single fold
 GRACE = 0.1  # of the budget, over it, to finish a model that has folds already
@@ -28,120 +26,99 @@ OVERHEAD = 0.005  # seconds of any fit, however few its rows
 BASELINE = "majority"  # costs nothing and is never cut
 
 
-@dataclass(frozen=True, eq=False)
-class Split:
-    """Rows of training and rows to be judged, the fold's number and that of its repetition."""
+@dataclass(frozen=True, kw_only=True)
+class Allowed:
+    """When the work began, the seconds that it may take (None: no limit), and on how many threads.
 
-    repeat: int
-    fold: int
-    train: np.ndarray
-    test: np.ndarray
+    ``fits_all`` where at the end all models are fitted to all rows, not the best alone.
+    """
 
-
-@dataclass(frozen=True, eq=False)
-class FoldResult:
-    """A model on a split: its scores, seconds of the fit, answers (m,) and P (m, K), None without probabilities."""
-
-    model: str
-    split: int
-    scores: Mapping[str, float]
-    seconds: float
-    predicted: np.ndarray
-    P: FloatArray | None
+    began: float
+    seconds: float | None
+    workers: int
+    fits_all: bool = False
 
 
 @dataclass(eq=False)
 class Budget:
-    """Models and folds, what came out of them so far, and the time that they take."""
+    """What came out of a contest so far, and the time that it takes."""
 
-    facts: TableFacts
-    X: Any
-    labels: np.ndarray
-    codes: np.ndarray
-    candidates: dict[str, Candidate]
-    splits: Sequence[Split]
-    metric: str
-    scoring: str
-    cost: FloatArray | None
-    seed: int
-    began: float
-    budget: float | None
-    workers: int
-    fits_all: bool = False  # at the end all models are fitted to all rows, not the best alone
+    contest: Contest
+    allowed: Allowed
     results: dict[tuple[str, int], FoldResult] = field(default_factory=dict)
     cut: dict[str, str] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)  # "time" or "failed", of those cut
     errors: dict[str, Exception] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)  # of one fold, as forecast or as measured
-    encoding: dict[str | None, float] = field(default_factory=dict)  # seconds to encode a split, by form
     called_off: set[str] = field(default_factory=set)  # their seconds are the least that a fold takes
     interrupted: bool = False
     warned: tuple[tuple[type[Warning], str, int], ...] = ()
 
     def __post_init__(self) -> None:
+        self.encoded = EncodedSplits(self.contest)
         self._took: dict[str, list[float]] = {}  # seconds of the folds that are done: fit and answers
 
     def elapsed(self) -> float:
-        return time.perf_counter() - self.began
+        return time.perf_counter() - self.allowed.began
 
     def left(self) -> float:
         """Seconds of the budget."""
-        return np.inf if self.budget is None else self.budget - self.elapsed()
+        return np.inf if self.allowed.seconds is None else self.allowed.seconds - self.elapsed()
 
     def spare(self, name: str = "") -> float:
         """Seconds for folds: what is left without the reserve, and a little more for a model that has begun."""
-        grace = GRACE * (self.budget or 0.0) if name in self._took else 0.0
-        return self.left() - self._reserve([m for m in self.candidates if m not in self.cut]) + grace
+        grace = GRACE * (self.allowed.seconds or 0.0) if name in self._took else 0.0
+        return self.left() - self._reserve([m for m in self.contest.candidates if m not in self.cut]) + grace
 
     def to_refit(self, name: str) -> float:
         """Seconds of a fit to all rows, about those of a fold: more rows, but all cores and no answers."""
-        return self.seconds.get(name, 0.0) + self.encoding.get(self.candidates[name].form, 0.0)
+        return self.seconds.get(name, 0.0) + self.encoded.seconds.get(self.contest.candidates[name].form, 0.0)
 
     def _reserve(self, names: Sequence[str]) -> float:
         """Seconds to be kept for the fits to all rows where one of these models wins."""
         each = [self.to_refit(m) for m in names]
-        return sum(each) if self.fits_all else max(each, default=0.0)
-
-    @property
-    def folds(self) -> int:
-        """Splits of one repetition."""
-        return max(sum(s.repeat == self.splits[0].repeat for s in self.splits), 1)
+        return sum(each) if self.allowed.fits_all else max(each, default=0.0)
 
     def forecast(self) -> dict[str, float]:
         """Seconds of all folds and the fit to all rows, by model; NaN where nothing is known of them."""
         return {
-            name: self.seconds.get(name, float("nan")) * (len(self.splits) + 1) for name in self.candidates
+            name: self.seconds.get(name, float("nan")) * (len(self.contest.splits) + 1)
+            for name in self.contest.candidates
         }
 
     def needed(self) -> float:
         """Seconds that the first repetition of all models, those cut for time too, would have taken; NaN: unknown."""
         late = [m for m in self.cut if self.reasons.get(m) == "time"]
         work = sum(self._undone(m) * self.seconds.get(m, float("nan")) for m in late)
-        return self.elapsed() + work / self.workers + max((self.to_refit(m) for m in late), default=0.0)
+        return (
+            self.elapsed() + work / self.allowed.workers + max((self.to_refit(m) for m in late), default=0.0)
+        )
 
     def _undone(self, name: str) -> int:
-        return sum((name, s) not in self.results for s in range(self.folds))
+        return sum((name, s) not in self.results for s in range(self.contest.folds))
 
     def _repeats(self) -> bool:
         """Whether one more repetition fits."""
-        if self.budget is None:
+        if self.allowed.seconds is None:
             return True
-        names = [m for m in self.candidates if m not in self.cut]
+        names = [m for m in self.contest.candidates if m not in self.cut]
         fit = sum(self.seconds.get(m, 0.0) for m in names)
-        fit += sum(self.encoding.get(form, 0.0) for form in {self.candidates[m].form for m in names})
-        return self.folds * fit / self.workers + self._reserve(names) <= 0.9 * self.left()
+        fit += sum(
+            self.encoded.seconds.get(form, 0.0) for form in {self.contest.candidates[m].form for m in names}
+        )
+        return self.contest.folds * fit / self.allowed.workers + self._reserve(names) <= 0.9 * self.left()
 
     def _limit(self, name: str, s: int) -> float:
         """Seconds that a fold may take, so that those to come still fit in."""
-        if self.budget is None or name == BASELINE:
+        if self.allowed.seconds is None or name == BASELINE:
             return np.inf
-        rounds = -(-self._undone(name) // self.workers) if s < self.folds else 1
+        rounds = -(-self._undone(name) // self.allowed.workers) if s < self.contest.folds else 1
         return self.spare(name) / max(rounds, 1)
 
     def _may_fit(self, name: str) -> bool:
         """Whether a model that was cut by a forecast may fit in after all."""
         enough = self._doubt(name) * self.left()
-        work = self._undone(name) * self.seconds[name] / self.workers + self.to_refit(name)
+        work = self._undone(name) * self.seconds[name] / self.allowed.workers + self.to_refit(name)
         return self.seconds[name] < 0.5 * enough and work <= enough
 
     def _doubt(self, name: str) -> float:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier
@@ -20,8 +20,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from separatrix.data.discretise import Discretizer
 from separatrix.judge.facts import NUMBERS, TableFacts
+from separatrix.judge.fits import set_seed
 from separatrix.judge.suitability import RULES
-from separatrix.judge.tuning import Tuned, TunedRounds, TunedSVC, set_seed
+from separatrix.judge.tuning import Tuned, TunedRounds, TunedSVC
 from separatrix.models.catalogue import BY_NAME, Listed, named, plain
 from separatrix.models.ensemble.adaboost import AdaBoostClassifier
 from separatrix.models.ensemble.bagging import BaggingClassifier
@@ -29,6 +30,9 @@ from separatrix.models.ensemble.decision_tree import DecisionTreeClassifier
 from separatrix.models.generative.categorical_nb import CategoricalNB
 from separatrix.models.generative.naive_bayes import NaiveBayes
 from separatrix.models.linear.logistic import LogisticRegression
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 FEW_CLASSES = 4  # beyond, models with weights for each class are slower than trees
 
@@ -209,7 +213,7 @@ def read_models(models: Any, facts: TableFacts) -> tuple[dict[str, Candidate], d
     return found, {}
 
 
-def _one(name: Any, model: Any) -> Candidate:
+def _one(name: Any, model: BaseEstimator) -> Candidate:
     if isinstance(model, Candidate):
         return model
     if isinstance(model, str):
@@ -235,7 +239,7 @@ def _one(name: Any, model: Any) -> Candidate:
     return Candidate(str(name) if name is not None else title, title, _copier(model), None, 1.2)
 
 
-def _copier(model: Any) -> Callable[[TableFacts, int, str], Any]:
+def _copier(model: BaseEstimator) -> Callable[[TableFacts, int, str], Any]:
     from sklearn.base import clone
 
     def make(facts: TableFacts, seed: int, scoring: str) -> Any:

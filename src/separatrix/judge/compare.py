@@ -5,7 +5,8 @@
 
 Settings are chosen inside the training part of each fold (nested cross-validation), so that no judged row had a say
 in the model that is judged on it. Notes [726] (learning curves), [6321] "A built-in overfitting knob". Row V1. Parts:
-alerts.py (before), candidates.py (which models), schedule.py (the work), comparison.py (the outcome).
+alerts.py (before), candidates.py (which models), folds.py, schedule.py (the work), ranking.py, comparison.py (the
+outcome).
 Cost: models × folds × (settings × 3 + 1) fits, as far as the budget lets.
 """
 
@@ -14,31 +15,35 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
 
-from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_count, read_labels
 from separatrix.data.engine import available_cores, current_engine
 from separatrix.data.interrupts import until_interrupted
 from separatrix.judge.alerts import Alert, alerts
-from separatrix.judge.budget import BASELINE, Split
+from separatrix.judge.budget import BASELINE, Allowed
 from separatrix.judge.candidates import Candidate, read_models
-from separatrix.judge.comparison import Comparison, Refits, _and, rank
+from separatrix.judge.comparison import Comparison, Refits, _and
+from separatrix.judge.contest import Contest
 from separatrix.judge.facts import TableFacts, encoder_of, read_X
-from separatrix.judge.schedule import Progress, Race, scores_of
-from separatrix.judge.scores import METRICS, Interval, metric_of, read_cost
-from separatrix.judge.tuning import codes_in, probabilities, settled
+from separatrix.judge.fits import answers, codes_in
+from separatrix.judge.folds import read_splits, unjudged
+from separatrix.judge.ranking import rank
+from separatrix.judge.schedule import Progress, Race
+from separatrix.judge.scores import METRICS, Interval, metric_of, read_cost, scores_of
+from separatrix.judge.tuning import settled
 from separatrix.models.parameters import seed_of, threads
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
 RANKED_BY = ("log_loss", "accuracy", "auc", "cost", "brier")
-FOLDS, REPEATS = 5, 2
-LEAST = 3  # rows of a class, for folds with all classes on both sides
 DRAWS = 200  # bootstraps of the test rows
 
 
@@ -131,32 +136,28 @@ def compare(
     tell = _teller(on_progress, verbose)
 
     odd = tuple(alerts(X, labels, kinds=kinds))
-    if cv is None and (small := _unjudged(codes, classes)):
+    if cv is None and (small := unjudged(codes, classes)):
         odd = (*small, *(a for a in odd if a.kind != "imbalance"))
     seconds = time.perf_counter() - began
     told = f"{len(odd)} alerts" if odd else "nothing odd about the table"
-    tell(Progress("alerts", None, -1, 0, 0, seconds, budget, {}, told, odd))
+    tell(Progress(kind="alerts", message=told, seconds=seconds, budget=budget, data=odd))
     with threads(n_jobs):
         engine = current_engine()
         workers = 1 if engine.kind == "serial" else engine.workers or available_cores()
-    scoring = "accuracy" if chosen.name == "accuracy" else "log_loss"
-    race = Race(
-        facts,
-        X,
-        labels,
-        codes,
-        candidates,
-        splits,
-        chosen.name,
-        scoring,
-        matrix,
-        seed,
-        began,
-        budget,
-        workers,
-        fits_all=tested is not None,
-        tell=tell,
+    contest = Contest(
+        facts=facts,
+        X=X,
+        labels=labels,
+        codes=codes,
+        candidates=candidates,
+        splits=splits,
+        metric=chosen.name,
+        scoring="accuracy" if chosen.name == "accuracy" else "log_loss",
+        cost=matrix,
+        seed=seed,
     )
+    allowed = Allowed(began=began, seconds=budget, workers=workers, fits_all=tested is not None)
+    race = Race(contest, allowed, tell=tell)
     race.run()
     return _outcome(race, tested, odd, unsuited, level)
 
@@ -164,51 +165,67 @@ def compare(
 def _outcome(
     race: Race, tested: Any, odd: tuple[Alert, ...], unsuited: Mapping[str, str], level: float
 ) -> Comparison:
-    names = _rankable(race)
-    facts, splits = race.facts, tuple(race.splits)
-    ranking, used, scores, differences = rank(race.results, names, splits, race.codes, race.metric, level)
-
-    def refit(name: str) -> Any:
-        return fitted_to_all(race.candidates[name], facts, race.X, race.labels, race.seed, race.scoring)
-
-    refits = Refits(ranking, refit)
+    contest = race.contest
+    ranking = rank(contest, race.results, _rankable(race), level)
+    best = ranking.names[0]
+    refits = Refits(ranking.names, partial(fitted_to_all, contest))
     on_test: dict[str, dict[str, Interval]] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the folds' own warnings say the same
         if not race.interrupted:
             with until_interrupted() as watch:
-                race._say("refit", ranking[0], -1, f"{ranking[0]} is fitted to all rows")
-                _ = refits[ranking[0]]
-                if tested is not None:
-                    for name in ranking:
-                        if name == ranking[0] or race.to_refit(name) <= race.left():
-                            on_test[name] = _on_test(
-                                refits[name], tested, facts.classes, race.cost, race.seed, level
-                            )
+                race.say("refit", best, -1, f"{best} is fitted to all rows")
+                _ = refits[best]
+                for name in ranking.names if tested is not None else ():
+                    if name == best or race.to_refit(name) <= race.left():
+                        on_test[name] = _on_test(refits[name], tested, contest, level)
             race.interrupted = watch.interrupted
     spent = race.elapsed()
-    race._say("done", None, -1, f"{len(ranking)} models ranked in {spent:.1f} s")
-    cut = {m: why for m, why in {**race.cut, **unsuited}.items() if m not in ranking}
-    reasons = {m: race.reasons.get(m, "unsuited") for m in cut}
-    blind = [m for m in ranking if race.candidates[m].form == "native"] if facts.has("text") else []
-    remarks = [f"{_and(blind)} do{'es' * (len(blind) == 1)} not see the text."] if blind else []
+    race.say("done", None, -1, f"{len(ranking.names)} models ranked in {spent:.1f} s")
+    cut = {m: why for m, why in {**race.cut, **unsuited}.items() if m not in ranking.names}
+    blind = [m for m in ranking.names if contest.facts.has("text") and contest.candidates[m].form == "native"]
     return Comparison(
-        race.metric, ranking, scores, tuple(race.results.values()), splits, used, differences, refits, on_test, odd,
-        race.forecast(), cut, {m: c.title for m, c in race.candidates.items()}, facts.classes, race.codes, race.cost,
-        level, spent, race.budget, race.interrupted, race.warned,
-        race.seed, reasons, race.needed(), tuple(remarks), tuple(sorted(race.called_off & set(cut))),
-    )  # fmt: skip
+        metric=contest.metric,
+        ranking=ranking.names,
+        scores=ranking.scores,
+        folds=tuple(race.results.values()),
+        splits=tuple(contest.splits),
+        used=ranking.used,
+        differences=ranking.differences,
+        models=refits,
+        tested=on_test,
+        alerts=odd,
+        forecast=race.forecast(),
+        cut=cut,
+        reasons={m: race.reasons.get(m, "unsuited") for m in cut},
+        needed=race.needed(),
+        called_off=tuple(sorted(race.called_off & set(cut))),
+        titles={m: c.title for m, c in contest.candidates.items()},
+        classes=contest.facts.classes,
+        codes=contest.codes,
+        cost=contest.cost,
+        level=level,
+        seconds=spent,
+        budget=race.allowed.seconds,
+        interrupted=race.interrupted,
+        warned=race.warned,
+        seed=contest.seed,
+        remarks=(f"{_and(blind)} do{'es' * (len(blind) == 1)} not see the text.",) if blind else (),
+    )
 
 
 def _rankable(race: Race) -> list[str]:
     """Models that finished a whole repetition; where none did, those with as many folds as any."""
-    done = {m: sum((m, s) in race.results for s in range(len(race.splits))) for m in race.candidates}
-    need = max(min(race.folds, max(done.values(), default=0)), 1)
+    done = {
+        m: sum((m, s) in race.results for s in range(len(race.contest.splits)))
+        for m in race.contest.candidates
+    }
+    need = max(min(race.contest.folds, max(done.values(), default=0)), 1)
     names = [m for m, count in done.items() if count >= need and m not in race.errors]
     for m, count in done.items():
         if m not in names and m not in race.cut:
-            race.cut[m], race.reasons[m] = f"{count} of {race.folds} folds were finished", "time"
-    rivals = [m for m in race.candidates if m != BASELINE]
+            race.cut[m], race.reasons[m] = f"{count} of {race.contest.folds} folds were finished", "time"
+    rivals = [m for m in race.contest.candidates if m != BASELINE]
     broken = bool(rivals) and all(m in race.errors for m in rivals)
     if names and not broken:
         return names
@@ -222,13 +239,11 @@ def _rankable(race: Race) -> list[str]:
     raise ValueError(f"no model finished within the budget ({reasons}): give more seconds, or fewer models")
 
 
-def fitted_to_all(
-    candidate: Candidate, facts: TableFacts, X: Any, labels: np.ndarray, seed: int, scoring: str
-) -> Any:
+def fitted_to_all(contest: Contest, name: str) -> Any:
     """The tuned model on all rows, behind its encoder: a plain pipeline without the search."""
-    encoder = encoder_of(facts, candidate.form)
-    table = X if encoder is None else encoder.fit_transform(X)
-    model = settled(candidate.make(facts, seed, scoring).fit(table, labels))
+    encoder = encoder_of(contest.facts, contest.candidates[name].form)
+    table = contest.X if encoder is None else encoder.fit_transform(contest.X)
+    model = settled(contest.made(name).fit(table, contest.labels))
     return model if encoder is None else Pipeline([("columns", encoder), ("model", model)])
 
 
@@ -255,93 +270,6 @@ def _check_probabilities(candidates: Mapping[str, Candidate], metric: str, facts
             )
 
 
-def read_splits(cv: Any, codes: np.ndarray, classes: np.ndarray, seed: int) -> list[Split]:
-    """Folds in order of repetition; refused where a class is too small for them.
-
-    >>> splits = read_splits((2, 2), np.array([0, 0, 1, 1]), np.array(["a", "b"]), 0)
-    >>> [(s.repeat, s.fold, s.test.tolist()) for s in splits]
-    [(0, 0, [1, 2]), (0, 1, [0, 3]), (1, 0, [0, 3]), (1, 1, [1, 2])]
-    """
-    counts = np.bincount(codes, minlength=len(classes))
-    least, label = int(counts.min()), classes.tolist()[int(counts.argmin())]
-    if cv is None:
-        if (counts >= LEAST).sum() < 2:
-            raise ValueError(
-                f"class {label!r} has {least} row{'s' if least > 1 else ''}: cross-validation needs at least {LEAST} "
-                "of two classes; give more rows, or give cv"
-            )
-        return _without_small(codes, counts, seed)
-    if is_count(cv):
-        cv = (cv, 1)
-    if isinstance(cv, tuple) and len(cv) == 2 and all(is_count(v) for v in cv):
-        folds, repeats = int(cv[0]), int(cv[1])
-        if folds < 2 or repeats < 1:
-            raise ValueError(f"cv must be at least 2 folds, at least once; got {cv!r}")
-        if least < folds:
-            raise ValueError(
-                f"class {label!r} has {least} row{'s' if least > 1 else ''}, fewer than {folds} folds: give "
-                f"cv={max(least, 2)} or less, drop the class, or merge it with another"
-            )
-        split = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
-        pairs = list(split.split(np.zeros(len(codes)), codes))
-        return [Split(i // folds, i % folds, a, b) for i, (a, b) in enumerate(pairs)]
-    return _given_splits(cv, codes, classes)
-
-
-def _without_small(codes: np.ndarray, counts: np.ndarray, seed: int) -> list[Split]:
-    """The default folds; rows of a class too small for them are learned from in all, and judged in none."""
-    large = counts >= LEAST
-    own = np.flatnonzero(large[codes])
-    small = np.flatnonzero(~large[codes])
-    folds = min(FOLDS, int(counts[large].min()))
-    split = RepeatedStratifiedKFold(n_splits=folds, n_repeats=REPEATS, random_state=seed)
-    pairs = split.split(np.zeros(len(own)), codes[own])
-    return [
-        Split(i // folds, i % folds, np.sort(np.concatenate([own[a], small])), own[b])
-        for i, (a, b) in enumerate(pairs)
-    ]
-
-
-def _unjudged(codes: np.ndarray, classes: np.ndarray) -> list[Alert]:
-    """Classes too small for the default folds."""
-    counts = np.bincount(codes, minlength=len(classes)).tolist()
-    told = ", too few for folds: learned from in every fold and judged in none, so that no score speaks of it"
-    return [
-        Alert("unjudged", "warning", None, f"class {label!r} has {rows} row{'s' * (rows > 1)}{told}")
-        for label, rows in zip(classes.tolist(), counts)
-        if rows < LEAST
-    ]
-
-
-def _given_splits(cv: Any, codes: np.ndarray, classes: np.ndarray) -> list[Split]:
-    if hasattr(cv, "split") and not isinstance(cv, (str, bytes)):
-        pairs = list(cv.split(np.zeros(len(codes)), np.asarray(classes)[codes]))
-    elif isinstance(cv, Iterable) and not isinstance(cv, (str, bytes)):
-        pairs = list(cv)
-    else:
-        raise ValueError(
-            f"cv must be a number of folds, (folds, repetitions), a splitter or (train, test) pairs; got {cv!r}"
-        )
-    splits: list[Split] = []
-    repeat, seen = 0, np.zeros(len(codes), dtype=bool)
-    for i, pair in enumerate(pairs):
-        try:
-            train, test = (np.asarray(rows, dtype=np.intp) for rows in pair)
-        except (TypeError, ValueError):
-            raise ValueError(f"cv[{i}] must be a pair (train, test) of row numbers") from None
-        if not len(train) or not len(test):
-            raise ValueError(f"cv[{i}] has no rows to {'judge' if len(train) else 'train on'}")
-        if len(np.unique(codes[train])) < 2:
-            raise ValueError(f"cv[{i}] trains on one class: shuffle or stratify the folds")
-        if seen[test].any():  # rows judged before: another repetition begins
-            repeat, seen = repeat + 1, np.zeros(len(codes), dtype=bool)
-        seen[test] = True
-        splits.append(Split(repeat, sum(s.repeat == repeat for s in splits), train, test))
-    if not splits:
-        raise ValueError("cv has no splits")
-    return splits
-
-
 def _read_test(test: Any, X: Any, classes: np.ndarray) -> tuple[Any, np.ndarray]:
     if hasattr(test, "labels") and hasattr(test, "frame"):
         test = (test.frame, test.labels)
@@ -362,23 +290,17 @@ def _read_test(test: Any, X: Any, classes: np.ndarray) -> tuple[Any, np.ndarray]
 
 
 def _on_test(
-    model: Any,
-    test: tuple[Any, np.ndarray],
-    classes: np.ndarray,
-    cost: FloatArray | None,
-    seed: int,
-    level: float,
+    model: BaseEstimator, test: tuple[Any, np.ndarray], contest: Contest, level: float
 ) -> dict[str, Interval]:
     """Scores on rows kept apart, with percentile intervals over bootstraps of those rows."""
     X, codes = test
-    P = probabilities(model, X, classes) if hasattr(model, "predict_proba") else None
-    said = codes_in(model.predict(X), classes)
-    whole = scores_of(codes, said, P, cost)
-    rng = np.random.default_rng(seed)
+    said, P = answers(model, X, contest.facts.classes)
+    whole = scores_of(codes, said, P, contest.cost)
+    rng = np.random.default_rng(contest.seed)
     draws = []
     for _ in range(DRAWS):
         rows = rng.integers(0, len(codes), len(codes))
-        draws.append(scores_of(codes[rows], said[rows], None if P is None else P[rows], cost))
+        draws.append(scores_of(codes[rows], said[rows], None if P is None else P[rows], contest.cost))
     ends = [(1 - level) / 2, (1 + level) / 2]
     found = {}
     for name, value in whole.items():

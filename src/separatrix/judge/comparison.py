@@ -1,10 +1,7 @@
 """The outcome of a comparison: a ranking with intervals, which differences are real, and the models themselves.
 
-    mean ± t_{J−1} √((1/J + n_test/n_train) s²)      of every score over the J folds that all ranked models finished
-    d̄ / √((1/J + n_test/n_train) s²_d)               of the best and each other, fold by fold; Holm's correction
-
-Nadeau and Bengio (2003), Holm (1979); notes [726]. Row V1. The calibration error is that of all rows of a repetition
-together (a fold is too small for bins), its interval a jackknife over folds. Cost: that of the fits asked for.
+A table to print, sentences, a frame, a picture, HTML; the statistics are those of ranking.py. Notes [726]. Row V1.
+Cost: that of the fits asked for.
 """
 
 from __future__ import annotations
@@ -13,58 +10,28 @@ import html
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import stats
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.extras import data_frame, pyplot
 from separatrix.inference.summary import Summary
 from separatrix.judge.alerts import Alert
-from separatrix.judge.budget import FoldResult, Split, short
-from separatrix.judge.scores import (
-    METRICS,
-    Interval,
-    calibration_error,
-    corrected_interval,
-    corrected_t,
-    holm,
-)
+from separatrix.judge.budget import short
+from separatrix.judge.contest import FoldResult
+from separatrix.judge.folds import Split
+from separatrix.judge.ranking import Difference
+from separatrix.judge.scores import METRICS, Interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SHOWN = ("log_loss", "accuracy", "auc", "calibration_error")
 LABELS = {"calibration_error": "calib."}  # with them the table fits into 80 columns
 WIDTH = 80
 CLIP = 160  # characters of why a model failed
 MARKS = {"serious": "#D55E00", "warning": "#E69F00", "note": "#777777"}
-
-
-@dataclass(frozen=True)
-class Difference:
-    """How much worse a model is than the best, fold by fold.
-
-    ``mean`` with ``low`` and ``high`` is positive where it is worse; ``t`` and ``p`` are of the corrected resampled
-    t-test, ``p_holm`` after Holm's correction over all models; ``real`` where that is below 1 − level.
-    """
-
-    model: str
-    best: str
-    mean: float
-    low: float
-    high: float
-    t: float
-    p: float
-    p_holm: float
-    real: bool
-
-    def __str__(self) -> str:
-        size = f"{abs(self.mean):.3g}"
-        p = "p < 0.001" if self.p_holm < 0.001 else f"p = {self.p_holm:.2g}"
-        if not np.isfinite(self.p_holm):
-            return f"{self.model}: too few folds to tell it from {self.best}"
-        if self.real:
-            return f"{self.model} is worse than {self.best} by {size} ({p})"
-        return f"{self.model} cannot be told from {self.best}: {size} worse ({p})"
 
 
 class Refits(Mapping[str, Any]):
@@ -98,7 +65,7 @@ class Refits(Mapping[str, Any]):
         return f"models: {', '.join(self._names)}; fitted to all rows: {', '.join(self.fitted) or 'none yet'}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Comparison:
     """What :func:`~separatrix.compare` finds; it prints as a ranked table.
 
@@ -355,7 +322,7 @@ class Comparison:
             )
         return said
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Any:
         """A dot and its interval for each model, best on top; hollow where it cannot be told from the best.
 
         Draws on ``ax`` (default a new figure) with matplotlib, and returns it.
@@ -408,90 +375,6 @@ class Comparison:
         return above + self.table().to_html()
 
     _repr_html_ = to_html
-
-
-# ---- from folds to the ranking ----
-
-
-def rank(
-    results: Mapping[tuple[str, int], FoldResult],
-    names: list[str],
-    splits: tuple[Split, ...],
-    codes: np.ndarray,
-    metric: str,
-    level: float,
-) -> tuple[tuple[str, ...], tuple[int, ...], dict[str, dict[str, Interval]], tuple[Difference, ...]]:
-    """(ranking, splits used, scores, differences) of models on the splits that all of them finished."""
-    used = tuple(s for s in range(len(splits)) if all((m, s) in results for m in names))
-    ratio = float(np.mean([len(splits[s].test) / len(splits[s].train) for s in used]))
-    scores: dict[str, dict[str, Interval]] = {}
-    for m in names:
-        own = [results[m, s] for s in used]
-        found = {
-            name: corrected_interval([r.scores[name] for r in own], ratio, level)
-            for name in METRICS
-            if name != "calibration_error"
-        }
-        found["calibration_error"] = _pooled(own, splits, codes, level)
-        found["seconds"] = corrected_interval([r.seconds for r in own], ratio, level)
-        scores[m] = found
-    sign = -1.0 if METRICS[metric].higher else 1.0
-
-    def key(m: str) -> tuple[float, int]:
-        mean = sign * scores[m][metric].mean
-        return (mean if np.isfinite(mean) else np.inf, names.index(m))
-
-    ranking = tuple(sorted(names, key=key))
-    return ranking, used, scores, _differences(results, ranking, used, metric, sign, ratio, level)
-
-
-def _differences(
-    results: Mapping[tuple[str, int], FoldResult],
-    ranking: tuple[str, ...],
-    used: tuple[int, ...],
-    metric: str,
-    sign: float,
-    ratio: float,
-    level: float,
-) -> tuple[Difference, ...]:
-    best, others = ranking[0], ranking[1:]
-    tests = []
-    for m in others:
-        d = sign * np.array([results[m, s].scores[metric] - results[best, s].scores[metric] for s in used])
-        tests.append((corrected_interval(d, ratio, level), *corrected_t(d, ratio)))
-    corrected = holm([p for _, _, p in tests])
-    return tuple(
-        Difference(m, best, mean, low, high, t, p, float(q), bool(q < 1 - level))
-        for m, ((mean, low, high), t, p), q in zip(others, tests, corrected)
-    )
-
-
-def _pooled(own: list[FoldResult], splits: tuple[Split, ...], codes: np.ndarray, level: float) -> Interval:
-    """The calibration error of a repetition's rows together, averaged over repetitions; a jackknife over folds."""
-    parts = [(splits[r.split].repeat, codes[splits[r.split].test], r.P) for r in own]
-    known = [(repeat, y, P) for repeat, y, P in parts if P is not None]
-    if not known:
-        return Interval(float("nan"), float("nan"), float("nan"))
-
-    def value(without: int | None) -> float:
-        kept = [part for j, part in enumerate(known) if j != without]
-        values = []
-        for repeat in dict.fromkeys(part[0] for part in kept):
-            mine = [part for part in kept if part[0] == repeat]
-            values.append(
-                calibration_error(np.concatenate([y for _, y, _ in mine]), np.vstack([P for _, _, P in mine]))
-            )
-        return float(np.mean(values))
-
-    J = len(known)
-    mean = value(None)
-    if J < 2:
-        return Interval(mean, float("nan"), float("nan"))
-    left = np.array([value(j) for j in range(J)])
-    wide = float(
-        stats.t.ppf(0.5 + level / 2, J - 1) * np.sqrt((J - 1) / J * np.square(left - left.mean()).sum())
-    )
-    return Interval(mean, mean - wide, mean + wide)
 
 
 def _rounded(seconds: float) -> int:

@@ -41,7 +41,7 @@ LEAST = 2  # predictions a row needs: of one, nobody can say how it varies
 Parts = dict[str, FloatArray]
 
 
-class Part(NamedTuple):
+class LossPart(NamedTuple):
     """A part of the mean loss: its value, an interval, and the standard errors the interval is made of."""
 
     value: float
@@ -327,7 +327,7 @@ class Decomposition:
     moved: Moved
     noise_influence: FloatArray | None
 
-    def overall(self, z: float) -> Mapping[str, Part]:
+    def overall(self, z: float) -> Mapping[str, LossPart]:
         """Σ w part / Σ w over the judged rows, with value ± z standard errors.
 
         The error of the points is a jackknife over groups of equal rows. That of the bootstraps is a jackknife over
@@ -335,12 +335,12 @@ class Decomposition:
         """
         return {name: self._part(name, z) for name in self.points if name != "count"}
 
-    def _part(self, name: str, z: float) -> Part:
+    def _part(self, name: str, z: float) -> LossPart:
         values, weight = self.points[name], self.repeats.weight
         judged = np.isfinite(values)
         value = _mean(values, weight)
         if not judged.any():
-            return Part(*[np.nan] * 5)
+            return LossPart(*[np.nan] * 5)
         weight = np.where(judged, weight, 0.0)
         off = np.where(judged, values - value, 0.0)
         moved = self.repeats.total(weight * off) / weight.sum()
@@ -351,7 +351,7 @@ class Decomposition:
         of_bootstraps = self.moved.error(name)
         half = z * float(np.hypot(of_points, of_bootstraps))
         least = 0.0 if values[judged].min() >= 0 else -np.inf  # what no row can be below
-        return Part(value, max(value - half, least), value + half, of_points, of_bootstraps)
+        return LossPart(value, max(value - half, least), value + half, of_points, of_bootstraps)
 
 
 def _mean(values: FloatArray, weight: FloatArray) -> float:

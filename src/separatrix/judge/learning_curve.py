@@ -16,7 +16,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sklearn
@@ -30,11 +30,13 @@ from separatrix.inference.summary import Summary
 from separatrix.judge.bias_variance import warn_once
 from separatrix.judge.candidates import Candidate, read_models
 from separatrix.judge.facts import TableFacts, encoder_of, read_X
+from separatrix.judge.fits import answers
 from separatrix.judge.left_out import counted
-from separatrix.judge.schedule import scores_of
-from separatrix.judge.scores import METRICS, Interval, corrected_interval, metric_of
-from separatrix.judge.tuning import codes_in, probabilities
+from separatrix.judge.scores import METRICS, Interval, corrected_interval, metric_of, scores_of
 from separatrix.models.parameters import seed_of, threads
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 CURVES = ("error", "accuracy", "log_loss", "auc", "brier", "calibration_error")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#222222")
@@ -197,7 +199,7 @@ class LearningCurve:
         index = tuple(f"{m:,} rows" for m in self.sizes)
         return Summary("Learning curve", header, index, columns, tuple(notes), formats, labels)
 
-    def plot(self, ax: Any = None, *, legend: bool = True) -> Any:
+    def plot(self, ax: Axes | None = None, *, legend: bool = True) -> Any:
         """Mean score against training size (logarithmic) with a band of its interval, a line each model.
 
         Draws on ``ax`` (default a new figure) with matplotlib, and returns it.
@@ -360,8 +362,7 @@ def _score(
     except Exception as error:
         error.add_note(f"while fitting {candidate.name} to {len(train)} rows")
         raise
-    P = probabilities(model, B, facts.classes) if hasattr(model, "predict_proba") else None
-    said = codes_in(model.predict(B), facts.classes)
+    said, P = answers(model, B, facts.classes)
     return scores_of(codes[test], said, P, None)[metric]
 
 

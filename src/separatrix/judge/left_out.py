@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sklearn
@@ -30,6 +30,9 @@ from separatrix.data.side_by_side import side_by_side
 from separatrix.judge.decomposition import Repeats, equal_rows
 from separatrix.models.ensemble.bags.draws import Draws
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
 BAR = 24  # places of the progress bar
 LOSSES = ("squared", "zero_one")
 
@@ -38,7 +41,7 @@ LOSSES = ("squared", "zero_one")
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class JudgedTask:
     """What is asked of the learners: rows that weigh something, y, and how answers become numbers.
 
     ``kind`` is "number" (predict), "share" (predict_proba) or "label" (predict, as a class number). ``target`` (n, d)
@@ -58,7 +61,7 @@ class Task:
     classes: np.ndarray
 
 
-def read_task(estimator: Any, X: Any, y: Any, loss: str | None, sample_weight: Any) -> Task:
+def read_task(estimator: BaseEstimator, X: Any, y: Any, loss: str | None, sample_weight: Any) -> JudgedTask:
     """The rows and the question, or a sentence that says what is wrong with them."""
     name = type(estimator).__name__
     if isinstance(estimator, type):
@@ -107,13 +110,13 @@ def read_task(estimator: Any, X: Any, y: Any, loss: str | None, sample_weight: A
         classes, codes = _classes(given, name)
         target = (codes[:, None] == np.arange(len(classes))).astype(float)
     mass = np.ones(len(rows)) if weight is None else weight[rows] / weight[rows].mean()
-    return Task(
+    return JudgedTask(
         kind, X, given, rows, n, Repeats(equal_rows(X), mass), None if weight is None else mass, target, codes,
         classes,
     )  # fmt: skip
 
 
-def _tagged(asks: Callable[[Any], bool], estimator: Any) -> bool:
+def _tagged(asks: Callable[[Any], bool], estimator: BaseEstimator) -> bool:
     try:
         return bool(asks(estimator))
     except (AttributeError, TypeError):  # scikit-learn's methods without its base class
@@ -152,7 +155,7 @@ def _classes(y: np.ndarray, name: str) -> tuple[np.ndarray, Index]:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class LeftOutAnswers:
     """Answers (B, n, d) or class numbers (B, n) of the finished bootstraps, and what happened on the way."""
 
     answers: np.ndarray
@@ -162,8 +165,8 @@ class Table:
 
 
 def ask_left_out(
-    estimator: Any, task: Task, draws: Draws, bootstraps: int, verbose: bool | int, title: str
-) -> Table:
+    estimator: BaseEstimator, task: JudgedTask, draws: Draws, bootstraps: int, verbose: bool | int, title: str
+) -> LeftOutAnswers:
     """The table of B bootstraps; see the module. Call inside the engine wanted."""
     n, d = task.target.shape
     shape, unknown = ((n,), np.int32(-1)) if task.kind == "label" else ((n, d), np.float64(np.nan))
@@ -200,10 +203,10 @@ def ask_left_out(
     table = np.full((len(answers), *shape), unknown)
     for b, (left, said) in enumerate(answers):
         table[b, left] = said
-    return Table(table, len(found) - len(answers), interrupted, counted(caught))
+    return LeftOutAnswers(table, len(found) - len(answers), interrupted, counted(caught))
 
 
-def _fitted(estimator: Any, task: Task, draws: Draws, b: int, bag: Index) -> Any:
+def _fitted(estimator: BaseEstimator, task: JudgedTask, draws: Draws, b: int, bag: Index) -> Any:
     """The learner fitted to the bag; None where the bag is of one class and the learner refuses it."""
     model = clone(estimator)
     seeded = [k for k in model.get_params() if k == "random_state" or k.endswith("__random_state")]
@@ -218,7 +221,7 @@ def _fitted(estimator: Any, task: Task, draws: Draws, b: int, bag: Index) -> Any
     return model
 
 
-def _answers(model: Any, task: Task, left: Index, b: int) -> np.ndarray:
+def _answers(model: BaseEstimator, task: JudgedTask, left: Index, b: int) -> np.ndarray:
     """What the model says of the rows left out: numbers (m, 1), shares (m, K) or class numbers (m,)."""
     X = _safe_indexing(task.X, left)
     name = type(model).__name__

@@ -17,45 +17,37 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import sklearn
-from sklearn.utils import _safe_indexing
 
-from separatrix.core.numerics import FloatArray
-from separatrix.data.engine import engine, one_blas_thread
+from separatrix.data.engine import engine
 from separatrix.data.interrupts import until_interrupted
-from separatrix.judge.budget import BASELINE, GRACE, Budget, FoldResult, forecast, short
+from separatrix.data.pool import Submit, background, one_blas_thread
+from separatrix.judge.budget import BASELINE, GRACE, Budget, forecast, short
 from separatrix.judge.candidates import by_guess
-from separatrix.judge.facts import encoder_of
-from separatrix.judge.scores import METRICS
-from separatrix.judge.tuning import (
-    SEARCH_ROWS,
-    Unwanted,
-    codes_in,
-    probabilities,
-    sample,
-    searching,
-    while_wanted,
-)
+from separatrix.judge.contest import FoldResult
+from separatrix.judge.fits import Unwanted, answers, searching, while_wanted
+from separatrix.judge.folds import sample
+from separatrix.judge.scores import scores_of
+from separatrix.judge.tuning import SEARCH_ROWS
 
 PILOTS = (150, 600)  # rows
 MANY_ROWS = 6_000  # of training, from which pilots cost much less than the fold that they spare
 PILOT_SHARE = 0.3  # of the budget, at most, goes to pilots
 LONG = 0.5  # seconds of a pilot that are not spent twice
-HELD = 1 << 29  # bytes of encoded tables kept for the models to come
 TICK = 0.05  # seconds between looks at the clock
 A_ROW = re.compile(r"\brows? \d")  # a warning that names a row means its place in the fold
 
 _doing: ContextVar[str] = ContextVar("separatrix_doing", default="")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Progress:
     """What ``on_progress`` is told, always from the thread that called ``compare``.
 
@@ -69,14 +61,14 @@ class Progress:
     """
 
     kind: str
-    model: str | None
-    fold: int
-    done: int
-    total: int
+    message: str
     seconds: float
     budget: float | None
-    standing: Mapping[str, tuple[int, float]]
-    message: str
+    model: str | None = None
+    fold: int = -1
+    done: int = 0
+    total: int = 0
+    standing: Mapping[str, tuple[int, float]] = field(default_factory=dict)
     data: Any = None
 
 
@@ -91,8 +83,6 @@ class Race(Budget):
         self._stop = False
         self._for_time: set[str] = set()  # cut by a forecast
         self._lock = threading.Lock()
-        self._tables: dict[tuple[int, str | None], tuple[threading.Lock, list[Any]]] = {}
-        self._sizes: dict[tuple[int, str | None], int] = {}  # bytes of those tables
         self._config = sklearn.get_config()
         self._heard: list[tuple[str, type[Warning], str]] = []
         self._since: dict[tuple[str, int], float] = {}  # when folds began
@@ -101,84 +91,53 @@ class Race(Budget):
 
     def _admit(self) -> None:
         """Cut the dearest models until what is left of the first repetition fits into the time left."""
-        if self.budget is None:
+        if self.allowed.seconds is None:
             return
-        names = [m for m in self.candidates if m not in self.cut and m in self.seconds and m != BASELINE]
+        names = [
+            m for m in self.contest.candidates if m not in self.cut and m in self.seconds and m != BASELINE
+        ]
         names.sort(key=lambda m: self._undone(m) * self.seconds[m])
         work = 0.0
         kept: list[str] = []
         forms: set[str | None] = set()
         for m in names:
-            undone, form = self._undone(m), self.candidates[m].form
-            more = undone * self.seconds[m] + (0.0 if form in forms else self._to_encode(form))
-            tail = self.seconds[m] * (1 - 1 / self.workers)  # at the end a worker waits for the other
-            grace = GRACE * self.budget if m in self._took else 0.0
-            needed = (work + more) / self.workers + tail + self._reserve([*kept, m])
+            undone, form = self._undone(m), self.contest.candidates[m].form
+            more = undone * self.seconds[m] + (0.0 if form in forms else self.encoded.to_come(form))
+            tail = self.seconds[m] * (1 - 1 / self.allowed.workers)  # at the end a worker waits for the other
+            grace = GRACE * self.allowed.seconds if m in self._took else 0.0
+            needed = (work + more) / self.allowed.workers + tail + self._reserve([*kept, m])
             if undone and needed > self.left() + grace:
                 self._for_time.add(m)
                 self._cut(
                     m,
                     f"{undone} folds of about {short(self.seconds[m])} each do not fit into the "
-                    f"{short(max(self.left(), 0))} left of {short(self.budget)}",
+                    f"{short(max(self.left(), 0))} left of {short(self.allowed.seconds)}",
                 )
             else:
                 work += more
                 kept.append(m)
                 forms.add(form)
 
-    def _to_encode(self, form: str | None) -> float:
-        """Seconds for the splits of the first repetition that are not yet there in a form."""
-        absent = sum(not self._tables.get((s, form), (None, []))[1] for s in range(self.folds))
-        return absent * self.encoding.get(form, 0.0)
-
     def _cut(self, name: str, why: str, reason: str = "time") -> None:
         self.cut[name], self.reasons[name] = why, reason
-        self._say("cut", name, -1, f"{name} is cut: {why}")
+        self.say("cut", name, -1, f"{name} is cut: {why}")
 
     # ---- one task ----
 
-    def _table(self, s: int, form: str | None) -> tuple[Any, Any]:
-        """(X_train, X_test) of a split in a form: encoded once, for all models that want it."""
-        with self._lock:
-            lock, held = self._tables.setdefault((s, form), (threading.Lock(), []))
-        with lock:
-            if not held:
-                split = self.splits[s]
-                start = time.perf_counter()
-                held.append(self._encoded(split.train, split.test, form))
-                self.encoding[form] = time.perf_counter() - start
-                self._sizes[s, form] = sum(map(_bytes, held[0]))
-        return held[0]
-
-    def _encoded(self, train: np.ndarray, test: np.ndarray, form: str | None) -> tuple[Any, Any]:
-        A, B = _safe_indexing(self.X, train), _safe_indexing(self.X, test)
-        encoder = encoder_of(self.facts, form)
-        return (A, B) if encoder is None else (encoder.fit_transform(A), encoder.transform(B))
-
-    def _forget(self, under_way: set[int], ahead: set[int]) -> None:
-        """Drop encoded splits that no one waits for, and the oldest where they take too much memory."""
-        with self._lock:
-            size = sum(self._sizes.values())
-            for key in list(self._tables):
-                if key[0] not in under_way and (key[0] not in ahead or size > HELD):
-                    del self._tables[key]
-                    size -= self._sizes.pop(key, 0)
-
     def _work(self, name: str, s: int) -> tuple[FoldResult, float]:
         """The result, and the seconds of the fit and the answers together."""
-        candidate, split = self.candidates[name], self.splits[s]
+        candidate, split = self.contest.candidates[name], self.contest.splits[s]
         self._since[name, s] = self.elapsed()
         ends = self._since[name, s] + self._limit(name, s)
         with self._quietly(name, lambda: name not in self.cut and self.elapsed() <= ends):
-            A, B = self._table(s, candidate.form)
-            model = candidate.make(self.facts, self.seed, self.scoring)
+            A, B = self.encoded.of(s, candidate.form)
+            model = self.contest.made(name)
             began = time.perf_counter()
-            model.fit(A, self.labels[split.train])
+            model.fit(A, self.contest.labels[split.train])
             seconds = time.perf_counter() - began
-            P = probabilities(model, B, self.facts.classes) if hasattr(model, "predict_proba") else None
-            predicted = codes_in(model.predict(B), self.facts.classes)
+            predicted, P = answers(model, B, self.contest.facts.classes)
             took = time.perf_counter() - began
-        scores = scores_of(self.codes[split.test], predicted, P, self.cost)
+        scores = scores_of(self.contest.codes[split.test], predicted, P, self.contest.cost)
         return FoldResult(name, s, scores, seconds, predicted, P), took
 
     @contextmanager
@@ -195,15 +154,7 @@ class Race(Budget):
         finally:
             _doing.reset(token)
 
-    def _hear(
-        self,
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: Any = None,
-        line: str | None = None,
-    ) -> None:
+    def _hear(self, message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         """A warning of a fit; those of the search for settings are of fits that nobody keeps."""
         text = str(message)
         if not searching() and not A_ROW.search(text) and "sklearn.utils.parallel.delayed" not in text:
@@ -216,53 +167,42 @@ class Race(Budget):
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.showwarning = self._hear  # called on the fit's thread, so that the model is known
-            pool = ThreadPoolExecutor(self.workers, thread_name_prefix="separatrix-judge")
-            pending: dict[Future[Any], tuple[str, int]] = {}
-            with until_interrupted() as watch:
+            with until_interrupted() as watch, background(self.allowed.workers) as submit:
                 try:
-                    self._pilots(pool)
+                    self._pilots(submit)
                     self._admit()
-                    self._say("forecast", None, -1, self._plan(), self.forecast())
-                    self._folds(pool, pending)
+                    self.say("forecast", None, -1, self._plan(), self.forecast())
+                    self._folds(submit)
                 finally:
                     self._stop = True  # tasks under way end at their next checkpoint: nothing goes on behind
-                    for task in pending:
-                        task.cancel()
-                    pool.shutdown(wait=True)
             self.interrupted |= watch.interrupted
         self.warned = _by_model(self._heard)
 
-    def _folds(self, pool: ThreadPoolExecutor, pending: dict[Future[Any], tuple[str, int]]) -> None:
+    def _folds(self, submit: Submit) -> None:
         """The first repetition of the models that fit; of those that fit after all; then further repetitions."""
-        first = range(min(self.folds, len(self.splits)))
-        known = [m for m in self.candidates if m in self.seconds or m == BASELINE]
-        for names in (known, list(self.candidates)):  # those for which no pilot had time come last
-            self._each(pool, pending, names, first)
+        first = range(min(self.contest.folds, len(self.contest.splits)))
+        known = [m for m in self.contest.candidates if m in self.seconds or m == BASELINE]
+        for names in (known, list(self.contest.candidates)):  # those for which no pilot had time come last
+            self._each(submit, names, first)
             while again := self._second_chance():
-                self._each(pool, pending, [again], first)
-        for start in range(self.folds, len(self.splits), self.folds):
+                self._each(submit, [again], first)
+        for start in range(self.contest.folds, len(self.contest.splits), self.contest.folds):
             if not self._repeats():
                 return
-            self._each(
-                pool, pending, list(self.candidates), range(start, min(start + self.folds, len(self.splits)))
-            )
+            ends = min(start + self.contest.folds, len(self.contest.splits))
+            self._each(submit, list(self.contest.candidates), range(start, ends))
 
-    def _each(
-        self,
-        pool: ThreadPoolExecutor,
-        pending: dict[Future[Any], tuple[str, int]],
-        names: list[str],
-        splits: range,
-    ) -> None:
+    def _each(self, submit: Submit, names: list[str], splits: range) -> None:
         """Every one of the models on every one of the splits, the quickest model first."""
-        order = sorted(by_guess(names, self.facts), key=lambda m: self.seconds.get(m, np.inf))
+        order = sorted(by_guess(names, self.contest.facts), key=lambda m: self.seconds.get(m, np.inf))
         waiting = [(name, s) for name in order for s in splits]
         waiting.reverse()
+        pending: dict[Future[Any], tuple[str, int]] = {}
         while waiting or pending:
-            while waiting and len(pending) < self.workers:
+            while waiting and len(pending) < self.allowed.workers:
                 task = waiting.pop()
                 if self._may_begin(*task):
-                    pending[pool.submit(self._work, *task)] = task
+                    pending[submit(self._work, *task)] = task
             done, _ = wait(pending, TICK, FIRST_COMPLETED)
             if not done:
                 continue
@@ -270,12 +210,12 @@ class Race(Budget):
                 self._finished(future, *pending.pop(future))
             # models cut for want of time may come back: the first repetition's tables are kept for them
             ahead = set(splits) if splits.start == 0 and self._for_time else {at for _, at in waiting}
-            self._forget({at for _, at in pending.values()}, ahead)
+            self.encoded.forget({at for _, at in pending.values()}, ahead)
 
     def _second_chance(self) -> str | None:
         """The quickest model that was cut by a forecast, where that may have been wrong and there is time to see."""
         fits = [m for m in self._for_time if m in self.cut and self._may_fit(m)]
-        if not fits or self.budget is None:
+        if not fits or self.allowed.seconds is None:
             return None
         name = min(fits, key=lambda m: self.seconds[m])
         self._for_time.remove(name)
@@ -286,28 +226,26 @@ class Race(Budget):
     def _may_begin(self, name: str, s: int) -> bool:
         if name in self.cut or (name, s) in self.results:
             return False
-        if name == BASELINE or self.budget is None:
+        if name == BASELINE or self.allowed.seconds is None:
             return True
         lasts = self.seconds.get(name, 0.0)
         if self.spare(name) > 0 and self.spare(name) >= lasts:
             return True
-        if s < self.folds:
-            done = self.folds - self._undone(name)
-            self._cut(name, f"the budget of {short(self.budget)} ended after {done} folds")
+        if s < self.contest.folds:
+            done = self.contest.folds - self._undone(name)
+            self._cut(name, f"the budget of {short(self.allowed.seconds)} ended after {done} folds")
         return False
 
     def _finished(self, task: Future[Any], name: str, s: int) -> None:
         try:
             found, took = task.result()
         except Unwanted:
-            if s < self.folds and name not in self.cut and not self._stop:
+            if s < self.contest.folds and name not in self.cut and not self._stop:
                 least = self.elapsed() - self._since[name, s]
                 self.seconds[name] = max(self.seconds.get(name, 0.0), least)
                 self.called_off.add(name)
-                self._cut(
-                    name,
-                    f"fold {s + 1} took so long that {self.folds} folds do not fit into {short(self.budget or 0)}",
-                )
+                folds, limit = self.contest.folds, short(self.allowed.seconds or 0)
+                self._cut(name, f"fold {s + 1} took so long that {folds} folds do not fit into {limit}")
             return
         except Exception as error:
             if name not in self.errors:  # folds side by side may fail together
@@ -318,33 +256,35 @@ class Race(Budget):
         times = self._took.setdefault(name, [])
         times.append(took)
         self.seconds[name] = float(np.median(times))  # the first may hold what is compiled or loaded
-        self._say("fold", name, s, f"{name}: fold {s + 1} in {short(found.seconds)}")
+        self.say("fold", name, s, f"{name}: fold {s + 1} in {short(found.seconds)}")
         if len(times) == 1:
             self._admit()
 
-    def _pilots(self, pool: ThreadPoolExecutor) -> None:
+    def _pilots(self, submit: Submit) -> None:
         """Times of fits to few rows, where the table is so large that a fold would be a costly way to learn them."""
-        train = self.splits[0].train
-        if self.budget is None or len(train) < MANY_ROWS:
+        train = self.contest.splits[0].train
+        if self.allowed.seconds is None or len(train) < MANY_ROWS:
             return
-        ends = PILOT_SHARE * self.budget
+        ends = PILOT_SHARE * self.allowed.seconds
         tables: dict[Any, Any] = {}
-        times: dict[str, list[tuple[int, float, float]]] = {name: [] for name in self.candidates}
+        times: dict[str, list[tuple[int, float, float]]] = {name: [] for name in self.contest.candidates}
         pending: dict[Future[Any], str] = {}
         for size in PILOTS:
-            rows = train[sample(self.codes[train], size, self.seed)]
-            waiting = [m for m in reversed(self.candidates) if m not in self.cut]
+            rows = train[sample(self.contest.codes[train], size, self.contest.seed)]
+            waiting = [m for m in reversed(list(self.contest.candidates)) if m not in self.cut]
             while waiting or pending:
-                while waiting and len(pending) < self.workers:
+                while waiting and len(pending) < self.allowed.workers:
                     name = waiting.pop()
                     if self.elapsed() < ends:
-                        pending[pool.submit(self._pilot, name, rows, tables, ends)] = name
+                        pending[submit(self._pilot, name, rows, tables, ends)] = name
                 done, _ = wait(pending, TICK, FIRST_COMPLETED)
                 for task in sorted(done, key=lambda f: pending[f]):
                     self._piloted(task, pending.pop(task), len(rows), times)
-        for name in self.candidates:
+        for name in self.contest.candidates:
             if times[name] and name not in self.cut:
-                self.seconds[name] = self._extrapolated(times[name], len(train), self.candidates[name].grows)
+                self.seconds[name] = self._extrapolated(
+                    times[name], len(train), self.contest.candidates[name].grows
+                )
 
     def _piloted(self, task: Future[Any], name: str, rows: int, times: dict[str, list[Any]]) -> None:
         try:
@@ -360,21 +300,21 @@ class Race(Budget):
         self, name: str, rows: np.ndarray, tables: dict[Any, Any], ends: float
     ) -> tuple[int, float, float]:
         """(rows, seconds of the search for settings, seconds of the fit)."""
-        candidate = self.candidates[name]
+        candidate = self.contest.candidates[name]
         with self._quietly(name, lambda: self.elapsed() < ends):
             key = (len(rows), candidate.form)
             with self._lock:  # short: the rows are few
                 if key not in tables:
                     start = time.perf_counter()
-                    tables[key] = self._encoded(rows, rows[:1], candidate.form)[0]
-                    spent, n = time.perf_counter() - start, len(self.splits[0].train)
+                    tables[key] = self.encoded.fresh(rows, rows[:1], candidate.form)[0]
+                    spent, n = time.perf_counter() - start, len(self.contest.splits[0].train)
                     small = tables.setdefault(("first", candidate.form), (len(rows), spent))
-                    self.encoding[candidate.form] = forecast(small, (len(rows), spent), n, 1.0)
+                    self.encoded.seconds[candidate.form] = forecast(small, (len(rows), spent), n, 1.0)
             runs: list[tuple[float, float]] = []
             while len(runs) < 2:  # the quicker of two: the first may hold what is compiled or loaded
                 start = time.perf_counter()
-                model = candidate.make(self.facts, self.seed, self.scoring)
-                model.fit(tables[key], self.labels[rows])
+                model = self.contest.made(name)
+                model.fit(tables[key], self.contest.labels[rows])
                 runs.append((time.perf_counter() - start, getattr(model, "search_seconds_", 0.0)))
                 if runs[-1][0] > LONG and len(rows) >= 2 * PILOTS[0]:
                     break
@@ -391,56 +331,34 @@ class Race(Budget):
     # ---- words ----
 
     def _plan(self) -> str:
-        names = [m for m in self.candidates if m not in self.cut]
-        plan = f"{len(names)} model{'s' * (len(names) != 1)}, {self.folds} folds"
+        names = [m for m in self.contest.candidates if m not in self.cut]
+        folds, of_all = self.contest.folds, len(self.contest.splits)
+        plan = f"{len(names)} model{'s' * (len(names) != 1)}, {folds} folds"
         known = [self.seconds[m] for m in names if m in self.seconds]
         if len(known) == len(names):
-            plan += f" in about {short(self.folds * sum(known) / self.workers)}"
-        return plan + (f", {len(self.splits)} where time lets" if len(self.splits) > self.folds else "")
+            plan += f" in about {short(folds * sum(known) / self.allowed.workers)}"
+        return plan + (f", {of_all} where time lets" if of_all > folds else "")
 
-    def _say(self, kind: str, model: str | None, fold: int, message: str, data: Any = None) -> None:
+    def say(self, kind: str, model: str | None, fold: int, message: str, data: Any = None) -> None:
         standing = {}
-        for name in self.candidates:
-            own = [r.scores[self.metric] for (m, _), r in self.results.items() if m == name]
+        for name in self.contest.candidates:
+            own = [r.scores[self.contest.metric] for (m, _), r in self.results.items() if m == name]
             if own:
                 standing[name] = (len(own), float(np.mean(own)))
-        total = len(self.splits) * (len(self.candidates) - len(self.cut))
         self.tell(
             Progress(
-                kind,
-                model,
-                fold,
-                len(self.results),
-                total,
-                self.elapsed(),
-                self.budget,
-                standing,
-                message,
-                data,
+                kind=kind,
+                model=model,
+                fold=fold,
+                done=len(self.results),
+                total=len(self.contest.splits) * (len(self.contest.candidates) - len(self.cut)),
+                seconds=self.elapsed(),
+                budget=self.allowed.seconds,
+                standing=standing,
+                message=message,
+                data=data,
             )
         )
-
-
-def scores_of(
-    codes: np.ndarray, predicted: np.ndarray, P: FloatArray | None, cost: FloatArray | None
-) -> dict[str, float]:
-    """Every metric of the answers; NaN where it needs probabilities and there are none."""
-    found = {}
-    for name, metric in METRICS.items():
-        if metric.needs == "labels":
-            found[name] = metric.of(codes, predicted)
-        elif metric.needs == "cost":
-            found[name] = float("nan") if P is None or cost is None else metric.of(codes, P, cost)
-        else:
-            found[name] = float("nan") if P is None else metric.of(codes, P)
-    return found
-
-
-def _bytes(table: Any) -> int:
-    """Memory of an array, a CSR matrix or a frame, roughly."""
-    if hasattr(table, "memory_usage"):
-        return int(table.memory_usage(index=False).sum())
-    return int(table.data.nbytes) if hasattr(table, "indptr") else int(getattr(table, "nbytes", 0))
 
 
 def _by_model(heard: Sequence[tuple[str, type[Warning], str]]) -> tuple[tuple[type[Warning], str, int], ...]:

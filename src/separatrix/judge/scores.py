@@ -286,3 +286,18 @@ def holm(p: Any) -> FloatArray:
     order = known[np.argsort(values[known], kind="stable")]
     out[order] = np.minimum(np.maximum.accumulate(values[order] * np.arange(len(order), 0, -1)), 1.0)
     return out
+
+
+def scores_of(
+    codes: np.ndarray, predicted: np.ndarray, P: FloatArray | None, cost: FloatArray | None
+) -> dict[str, float]:
+    """Every metric of the answers; NaN where it needs probabilities and there are none."""
+    found = {}
+    for name, metric in METRICS.items():
+        if metric.needs == "labels":
+            found[name] = metric.of(codes, predicted)
+        elif metric.needs == "cost":
+            found[name] = float("nan") if P is None or cost is None else metric.of(codes, P, cost)
+        else:
+            found[name] = float("nan") if P is None else metric.of(codes, P)
+    return found

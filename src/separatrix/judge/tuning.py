@@ -7,17 +7,15 @@
 What is tuned sees only the rows handed to ``fit``: inside an outer fold the held-out rows have no say (nested
 cross-validation). Of many rows the search looks at a stratified sample; the last fit is to all of them.
 ``best_estimator_`` is the plain fitted model, ``trials_`` what was tried with its score. Row V1. Between two inner
-fits :func:`checkpoint` asks whether the work is still wanted. Cost: settings × folds fits of at most SEARCH_ROWS
-rows, and one of all.
+fits :func:`~separatrix.judge.fits.checkpoint` asks whether the work is still wanted. Cost: settings × folds fits of
+at most SEARCH_ROWS rows, and one of all.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
@@ -25,85 +23,17 @@ from sklearn.utils import _safe_indexing
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import read_labels
-from separatrix.data.estimator import Estimator
+from separatrix.data.estimator import KW_ONLY, Estimator, constructor
+from separatrix.judge.fits import checkpoint, codes_in, fitted, probabilities, search
+from separatrix.judge.folds import inner_folds, sample
 from separatrix.judge.scores import accuracy, log_loss
 from separatrix.models.margin.svc import SVC
 from separatrix.models.margin.svm_path import svm_path
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
 SEARCH_ROWS = 2_000  # enough to tell settings apart by ratios of ten
-
-STEPS = 5  # in which an ensemble is grown where it may be called off
-
-_wanted: ContextVar[Callable[[], bool] | None] = ContextVar("separatrix_wanted", default=None)
-_searching: ContextVar[bool] = ContextVar("separatrix_searching", default=False)
-
-
-class Unwanted(Exception):
-    """The work was called off: time is up, or Ctrl-C."""
-
-
-@contextmanager
-def while_wanted(asked: Callable[[], bool]) -> Iterator[None]:
-    """Inside, :func:`checkpoint` raises :class:`Unwanted` as soon as ``asked()`` is False."""
-    token = _wanted.set(asked)
-    try:
-        yield
-    finally:
-        _wanted.reset(token)
-
-
-def checkpoint() -> None:
-    asked = _wanted.get()
-    if asked is not None and not asked():
-        raise Unwanted
-
-
-def searching() -> bool:
-    """Whether settings are being tried: what such a fit warns of, is of a model that nobody keeps."""
-    return _searching.get()
-
-
-@contextmanager
-def _search() -> Iterator[None]:
-    token = _searching.set(True)
-    try:
-        yield
-    finally:
-        _searching.reset(token)
-
-
-def fitted(model: Any, X: Any, y: Any) -> Any:
-    """The model fitted to all rows, unless it is called off.
-
-    Where it may be, an ensemble that can go on growing (``warm_start``) is grown in steps: the same members.
-    """
-    checkpoint()
-    params = model.get_params(deep=False)
-    size = params.get("n_estimators", 0)
-    if _wanted.get() is None or params.get("warm_start") is not False or size < 2 * STEPS:
-        return model.fit(X, y)
-    for step in range(1, STEPS + 1):
-        checkpoint()
-        model.set_params(warm_start=True, n_estimators=size * step // STEPS).fit(X, y)
-    return model.set_params(warm_start=False)
-
-
-def probabilities(model: Any, X: Any, classes: np.ndarray) -> FloatArray:
-    """P (n, K) over ``classes``; 0 for a class the model has not met."""
-    said = np.asarray(model.predict_proba(X), dtype=float)
-    known = np.asarray(model.classes_)
-    if len(known) == len(classes) and (known == classes).all():
-        return said
-    place = {label: k for k, label in enumerate(classes.tolist())}
-    P = np.zeros((len(said), len(classes)))
-    P[:, [place[label] for label in known.tolist()]] = said
-    return P
-
-
-def set_seed(model: Any, seed: int) -> Any:
-    """The model with every ``random_state`` of it and its parts set."""
-    names = [k for k in model.get_params() if k == "random_state" or k.endswith("__random_state")]
-    return model.set_params(**dict.fromkeys(names, seed)) if names else model
 
 
 class _Fold(NamedTuple):
@@ -166,41 +96,7 @@ class _Tuner(ClassifierMixin, Estimator):
         return np.asarray(self.best_estimator_.predict_proba(X))
 
 
-def inner_folds(codes: np.ndarray, folds: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Stratified (train, test) pairs; a class of fewer rows than folds is in some of the test parts only.
-
-    >>> [test.tolist() for _, test in inner_folds(np.array([0, 0, 1, 1]), 2, 0)]
-    [[0, 2], [1, 3]]
-    """
-    if folds < 2:
-        return []
-    rng = np.random.default_rng(seed)
-    order = rng.permutation(len(codes))
-    order = order[
-        np.argsort(codes[order], kind="stable")
-    ]  # class after class, so that dealing out stratifies
-    fold = np.empty(len(codes), dtype=np.intp)
-    fold[order] = np.resize(np.arange(folds), len(codes))
-    parts = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(folds)]
-    return [(a, b) for a, b in parts if len(b) and len(np.unique(codes[a])) > 1]
-
-
-def sample(codes: np.ndarray, size: int, seed: int, least: int = 6) -> np.ndarray:
-    """Rows (sorted) of about ``size`` of them, classes in proportion, and ``least`` of each or all there are.
-
-    >>> sample(np.repeat([0, 1], [90, 10]), 20, 0).shape
-    (24,)
-    """
-    if len(codes) <= size:
-        return np.arange(len(codes))
-    rng = np.random.default_rng(seed)
-    kept = []
-    for k in np.unique(codes):
-        own = np.flatnonzero(codes == k)
-        kept.append(rng.permutation(own)[: max(least, round(size * len(own) / len(codes)))])
-    return np.sort(np.concatenate(kept))
-
-
+@constructor
 class Tuned(_Tuner):
     """The setting of least log loss (or most right answers) on inner folds, refitted to all rows.
 
@@ -224,27 +120,18 @@ class Tuned(_Tuner):
     {'C': 0.01}
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        grid: Sequence[Mapping[str, Any]],
-        *,
-        scoring: str = "log_loss",
-        final: Mapping[str, Any] | None = None,
-        folds: int = 3,
-        random_state: Any = 0,
-    ):
-        self.estimator = estimator
-        self.grid = grid
-        self.scoring = scoring
-        self.final = final
-        self.folds = folds
-        self.random_state = random_state
+    estimator: BaseEstimator
+    grid: Sequence[Mapping[str, Any]]
+    _: KW_ONLY
+    scoring: str = "log_loss"
+    final: Mapping[str, Any] | None = None
+    folds: int = 3
+    random_state: Any = 0
 
     def fit(self, X: Any, y: Any) -> Tuned:
         labels = np.asarray(y)
         losses = []
-        with _search():
+        with search():
             for fold in self._folds(
                 X, labels, self.folds if len(self.grid) > 1 else 0, self.random_state or 0
             ):
@@ -290,6 +177,7 @@ class Tuned(_Tuner):
         return log_loss(fold.codes, probabilities(model, fold.X_test, self.classes_))
 
 
+@constructor
 class TunedRounds(_Tuner):
     """The number of rounds T ≤ ``n_estimators`` of least log loss on inner folds: one fit a fold judges all of them.
 
@@ -304,16 +192,16 @@ class TunedRounds(_Tuner):
     (True, 60)
     """
 
-    def __init__(self, estimator: Any, *, folds: int = 3, random_state: Any = 0):
-        self.estimator = estimator
-        self.folds = folds
-        self.random_state = random_state
+    estimator: BaseEstimator
+    _: KW_ONLY
+    folds: int = 3
+    random_state: Any = 0
 
     def fit(self, X: Any, y: Any) -> TunedRounds:
         labels = np.asarray(y)
         rounds = int(self.estimator.n_estimators)
         total, folds = np.zeros(rounds), 0
-        with _search():
+        with search():
             for fold in self._folds(X, labels, self.folds, self.random_state or 0):
                 losses = self._stages(fold)
                 total += np.array(losses + [losses[-1]] * (rounds - len(losses)))  # boosting may end early
@@ -350,6 +238,7 @@ class TunedRounds(_Tuner):
         return losses
 
 
+@constructor
 class TunedSVC(_Tuner):
     """C and γ of a radial kernel by :func:`~separatrix.svm_path`, then the machine with probabilities.
 
@@ -364,20 +253,12 @@ class TunedSVC(_Tuner):
     ['C', 'gamma']
     """
 
-    def __init__(
-        self,
-        *,
-        estimator: SVC | None = None,
-        Cs: Sequence[float] | None = (0.1, 1.0, 10.0, 100.0, 1000.0),
-        gammas: Sequence[float] | None = (0.1, 0.3, 1.0, 3.0),
-        folds: int = 3,
-        random_state: Any = 0,
-    ):
-        self.estimator = estimator
-        self.Cs = Cs
-        self.gammas = gammas
-        self.folds = folds
-        self.random_state = random_state
+    _: KW_ONLY
+    estimator: SVC | None = None
+    Cs: Sequence[float] | None = (0.1, 1.0, 10.0, 100.0, 1000.0)
+    gammas: Sequence[float] | None = (0.1, 0.3, 1.0, 3.0)
+    folds: int = 3
+    random_state: Any = 0
 
     def fit(self, X: Any, y: Any) -> TunedSVC:
         labels, seed = np.asarray(y), self.random_state or 0
@@ -388,7 +269,7 @@ class TunedSVC(_Tuner):
         pairs = inner_folds(codes[rows], self.folds, seed)
         widths = [machine.gamma] if self.gammas is None else [width * _scale(X) for width in self.gammas]
         trials: list[Trial] = []
-        with _search():
+        with search():
             for gamma in widths if pairs else ():  # one at a time, so that it can be called off in between
                 checkpoint()
                 path = svm_path(
@@ -440,12 +321,6 @@ def _scale(X: Any) -> float:
     return 1.0 / (X.shape[1] * (float(spread) or 1.0))
 
 
-def codes_in(labels: Any, classes: np.ndarray) -> np.ndarray:
-    """The number of each label among ``classes``."""
-    place = {label: k for k, label in enumerate(classes.tolist())}
-    return np.array([place[label] for label in np.asarray(labels).tolist()], dtype=np.intp)
-
-
-def settled(model: Any) -> Any:
+def settled(model: BaseEstimator) -> Any:
     """The plain fitted model behind a tuner."""
     return model.best_estimator_ if isinstance(model, _Tuner) else model

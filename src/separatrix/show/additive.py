@@ -12,20 +12,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from separatrix.core.numerics import FloatArray, expit
 from separatrix.models.margin.calibration import Sigmoid
-from separatrix.show.reading import Table, codes_of, last_step, name_of, table_of, weights_of
+from separatrix.show.reading import ShownTable, codes_of, last_step, name_of, table_of, weights_of
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 MISS = 1e-8  # by which a sum over columns may miss the score, as a share of its largest sum of terms
 BLOCK = 20_000  # rows asked for at a time
 
 
 def score_of(
-    model: Any, label: Any, against: Any, X: Any
+    model: BaseEstimator, label: Any, against: Any, X: Any
 ) -> tuple[Callable[[Any], FloatArray], Callable[..., Any], str]:
     """(x → s, s → P, what P is) of a classifier or a binomial model."""
     inner = last_step(model)
@@ -60,7 +63,9 @@ def score_of(
     return _log_odds(model, inner, k, r, len(classes), X), expit, answer
 
 
-def _log_odds(model: Any, inner: Any, k: int, r: int, classes: int, X: Any) -> Callable[[Any], FloatArray]:
+def _log_odds(
+    model: BaseEstimator, inner: BaseEstimator, k: int, r: int, classes: int, X: Any
+) -> Callable[[Any], FloatArray]:
     """x → log P(k|x)/P(r|x), from the model's own scores where it has them (no rounding of probabilities)."""
     maps = getattr(inner, "calibration_", None)
     if maps is not None and getattr(inner, "calibrate", None) is not None:
@@ -100,7 +105,7 @@ def _log_odds(model: Any, inner: Any, k: int, r: int, classes: int, X: Any) -> C
 
 
 def moved_terms(
-    table: Table,
+    table: ShownTable,
     wanted: Sequence[tuple[int, Sequence[Any]]],
     score: Callable[[Any], FloatArray],
     start: float | FloatArray,
@@ -136,13 +141,15 @@ def worst_miss(terms: FloatArray, start: Any, seen: FloatArray) -> tuple[int, fl
 class Additive:
     """s₀ = ``start`` and the terms f_j: ``slopes`` (p,) of a linear rule, else found by moving cells."""
 
-    table: Table
+    table: ShownTable
     score: Callable[[Any], FloatArray]
     start: float
     slopes: FloatArray | None = None
 
     @classmethod
-    def of(cls, model: Any, table: Table, score: Callable[[Any], FloatArray], X: Any) -> Additive:
+    def of(
+        cls, model: BaseEstimator, table: ShownTable, score: Callable[[Any], FloatArray], X: Any
+    ) -> Additive:
         """The sum of a model whose score is ``score``; that it is one, :func:`refuse_sum_that_misses` tests."""
         start = float(np.asarray(score(table.rows(1, {})), dtype=float)[0])
         return cls(table, score, start, _slopes(model, table, score, start, X))
@@ -153,7 +160,9 @@ class Additive:
         known = self.table.joined(given)
         return np.column_stack(self.at(known.cells_of(given), known))
 
-    def at(self, wanted: Sequence[tuple[int, Sequence[Any]]], table: Table | None = None) -> list[FloatArray]:
+    def at(
+        self, wanted: Sequence[tuple[int, Sequence[Any]]], table: ShownTable | None = None
+    ) -> list[FloatArray]:
         """f_j at some cells, [(j, cells (m_j,))] → [(m_j,)]; ``table`` is one that knows further words."""
         if self.slopes is None:
             return moved_terms(table or self.table, wanted, self.score, self.start)
@@ -162,7 +171,7 @@ class Additive:
 
 
 def _slopes(
-    model: Any, table: Table, score: Callable[[Any], FloatArray], base: float, X: Any
+    model: BaseEstimator, table: ShownTable, score: Callable[[Any], FloatArray], base: float, X: Any
 ) -> FloatArray | None:
     """Weights of a score that is w·x + b in the columns as they are; None where it is something else."""
     inner = last_step(model)
@@ -188,7 +197,7 @@ def _slopes(
     return None
 
 
-def refuse_sum_that_misses(model: Any, terms: FloatArray, start: float, seen: FloatArray) -> None:
+def refuse_sum_that_misses(model: BaseEstimator, terms: FloatArray, start: float, seen: FloatArray) -> None:
     if not (np.isfinite(terms).all() and np.isfinite(start) and np.isfinite(seen).all()):
         raise ValueError(
             f"{name_of(model)} is certain of some rows (log-odds of ±∞): a ruler has no place for them; smooth or "

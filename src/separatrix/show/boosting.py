@@ -8,13 +8,17 @@ Notes [6321] "Boosting"; rows V4, V3, E2. Cost: one staged prediction, O(nT).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.show.look import LINES, Display, Theme, head
 from separatrix.show.reading import check_classifier, codes_of, name_of, need_y
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
 
 
 @dataclass(eq=False)
@@ -44,14 +48,14 @@ class BoostingDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: BaseEstimator,
         X: Any = None,
         y: Any = None,
         X_test: Any = None,
         y_test: Any = None,
         *,
         title: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         theme: str | None = None,
     ) -> BoostingDisplay:
         """Draw a fitted boosted classifier, ours or any with ``staged_predict``.
@@ -98,7 +102,7 @@ class BoostingDisplay(Display):
     def _rounds(self) -> int:
         return len(next(v for v in (self.train, self.test) if v is not None))
 
-    def _draw(self, ax: Any, look: Theme) -> None:
+    def _draw(self, ax: Axes, look: Theme) -> None:
         self.lines_ = []
         shown = (
             ("training error", self.train, 0),
@@ -132,7 +136,7 @@ class BoostingDisplay(Display):
         head(ax, look, self.title or f"{self.model} round by round", "", self.lines_)
 
 
-def staged_errors(model: Any, X: Any, y: Any, classes: np.ndarray) -> FloatArray:
+def staged_errors(model: BaseEstimator, X: Any, y: Any, classes: np.ndarray) -> FloatArray:
     """Share of rows put wrong after each round (T,)."""
     codes = None
     out = []
@@ -143,7 +147,7 @@ def staged_errors(model: Any, X: Any, y: Any, classes: np.ndarray) -> FloatArray
     return np.array(out)
 
 
-def bound_of(model: Any, classes: int) -> FloatArray | None:
+def bound_of(model: BaseEstimator, classes: int) -> FloatArray | None:
     """∏ Z_t after each round: kept by the model, or for two classes and full steps from the errors ε_t."""
     if hasattr(model, "normalizers_"):
         return np.cumprod(np.asarray(model.normalizers_))

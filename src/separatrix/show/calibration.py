@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import betaincinv
@@ -29,6 +29,10 @@ from separatrix.show.reading import (
     probabilities,
     two_sided,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
 
 BARS = 20
 PREDICTED = "the predicted class"
@@ -98,7 +102,7 @@ class CalibrationDisplay(Display):
         level: float = 0.95,
         name: str = "",
         title: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         theme: str | None = None,
     ) -> CalibrationDisplay:
         """Draw from labels y (n,) and predicted probabilities p (n,) of one class.
@@ -117,7 +121,7 @@ class CalibrationDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: BaseEstimator,
         X: Any,
         y: Any = None,
         *,
@@ -126,7 +130,7 @@ class CalibrationDisplay(Display):
         strategy: str = "quantile",
         level: float = 0.95,
         title: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         theme: str | None = None,
     ) -> CalibrationDisplay:
         """Draw ``predict_proba`` of a fitted classifier on rows X (n, p) it was not fitted to, with labels y (n,).
@@ -162,7 +166,7 @@ class CalibrationDisplay(Display):
         level: float = 0.95,
         name: str = "",
         title: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         theme: str | None = None,
     ) -> CalibrationDisplay:
         """Draw answers P (n, K) to rows of the classes numbered ``codes`` (n,): the second class's of two, else those
@@ -178,7 +182,7 @@ class CalibrationDisplay(Display):
     @classmethod
     def _made(
         cls, hit: np.ndarray, p: FloatArray, answer: str, bins: Any, strategy: str, level: float, name: str,
-        title: str | None, ax: Any, theme: str | None, error: float | None = None,
+        title: str | None, ax: Axes | None, theme: str | None, error: float | None = None,
     ) -> CalibrationDisplay:  # fmt: skip
         if not (isinstance(bins, (int, np.integer)) and bins >= 1):
             raise ValueError(f"bins must be a whole number of at least 1, got {bins!r}")
@@ -209,7 +213,7 @@ class CalibrationDisplay(Display):
             f"{self.predicted[worst]:.3g} is predicted and {self.observed[worst]:.3g} observed."
         )
 
-    def _draw(self, ax: Any, look: Theme) -> None:
+    def _draw(self, ax: Axes, look: Theme) -> None:
         from matplotlib.lines import Line2D
 
         ax.plot([0, 1], [0, 1], color=look.frame, linewidth=1.1, linestyle=(0, (4, 3)), zorder=1)

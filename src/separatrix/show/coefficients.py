@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.show.look import SMALL, USUAL, Display, Theme, head, paint, say
 from separatrix.show.reading import check_fitted, last_step, name_of, weights_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
 
 INTERCEPT = "(Intercept)"
 MOST_PANELS = 12
@@ -66,7 +70,7 @@ class CoefficientsDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: BaseEstimator,
         *,
         names: Sequence[Any] | None = None,
         level: float = 0.95,
@@ -74,7 +78,7 @@ class CoefficientsDisplay(Display):
         top: int | None = 20,
         sort: bool = False,
         title: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         theme: str | None = None,
     ) -> CoefficientsDisplay:
         """Draw the coefficients of a fitted linear model, ours or scikit-learn's, or of a pipeline's last step.
@@ -134,7 +138,7 @@ class CoefficientsDisplay(Display):
             parts.append((f"{panel.title}: " if len(self.panels) > 1 else "") + ", ".join(each) + more)
         return f"Coefficients of {self.model}{words}: {'; '.join(parts)}."
 
-    def _draw(self, ax: Any, look: Theme) -> None:
+    def _draw(self, ax: Axes, look: Theme) -> None:
         many = len(self.panels)
         across = min(many, 4)
         down = -(-many // across)
@@ -146,12 +150,12 @@ class CoefficientsDisplay(Display):
             self.axes_ = []
             for i in range(many):
                 row, column = divmod(i, across)
-                box = [
+                box = (
                     column * wide,
                     1.0 - (row + 1) * high + 0.06,
                     0.9 * wide,
                     high - 0.06 - (0.09 if down > 1 else 0.05),
-                ]
+                )
                 part = ax.inset_axes(box)
                 paint(part, look, False)
                 self.axes_.append(part)
@@ -180,7 +184,7 @@ class CoefficientsDisplay(Display):
         room = 0.06 * ((high - low) or 1.0)
         return low - room, high + room
 
-    def _panel(self, ax: Any, panel: Panel, look: Theme, reach: tuple[float, float], first: bool) -> None:
+    def _panel(self, ax: Axes, panel: Panel, look: Theme, reach: tuple[float, float], first: bool) -> None:
         at = np.arange(len(self.shown))
         value = panel.value[self.shown]
         ax.axvline(0.0, color=look.frame, linewidth=0.9, zorder=1)
@@ -223,7 +227,9 @@ class CoefficientsDisplay(Display):
         ax.set_axisbelow(True)
 
 
-def read_coefficients(model: Any, level: float, intercept: bool) -> tuple[list[str], list[Panel], str]:
+def read_coefficients(
+    model: BaseEstimator, level: float, intercept: bool
+) -> tuple[list[str], list[Panel], str]:
     """(names, panels, note): with intervals where the model has standard errors, else the weights alone."""
     inner = last_step(model)
     if not hasattr(inner, "coef_"):
@@ -240,7 +246,7 @@ def read_coefficients(model: Any, level: float, intercept: bool) -> tuple[list[s
     return _plain(inner, coef, columns, intercept, "")
 
 
-def column_names(model: Any, p: int) -> list[str]:
+def column_names(model: BaseEstimator, p: int) -> list[str]:
     """Names of what the last step sees."""
     inner = last_step(model)
     model = getattr(model, "best_estimator_", model)
@@ -254,7 +260,7 @@ def column_names(model: Any, p: int) -> list[str]:
 
 
 def _with_ends(
-    inner: Any, table: Any, columns: list[str], intercept: bool, level: float
+    inner: BaseEstimator, table: Any, columns: list[str], intercept: bool, level: float
 ) -> tuple[list[str], list[Panel], str]:
     value, ends = table.columns["coef"], np.column_stack([table.columns["low"], table.columns["high"]])
     p = len(columns)
@@ -274,13 +280,13 @@ def _with_ends(
     return ([INTERCEPT] if intercept and shift else []) + columns, panels, note
 
 
-def _pairs(inner: Any) -> bool:
+def _pairs(inner: BaseEstimator) -> bool:
     """Whether a machine stands for each pair of classes, of three as many as classes."""
     return hasattr(inner, "support_") and getattr(inner, "multi_class", "ovo") == "ovo"
 
 
 def _plain(
-    inner: Any, coef: FloatArray, columns: list[str], intercept: bool, note: str
+    inner: BaseEstimator, coef: FloatArray, columns: list[str], intercept: bool, note: str
 ) -> tuple[list[str], list[Panel], str]:
     labels = [str(c) for c in getattr(inner, "classes_", np.array([])).tolist()]
     k = len(labels)

@@ -6,13 +6,17 @@ Colour is the share of the row, so that a rare class shows as well as a frequent
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.show.look import SMALL, USUAL, Display, Theme, contrast, head, mixed
 from separatrix.show.reading import check_classifier, codes_of, name_of, need_y
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
 
 MOST_CLASSES = 30
 
@@ -49,7 +53,7 @@ class ConfusionDisplay(Display):
         shares: bool = False,
         name: str = "",
         title: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         theme: str | None = None,
     ) -> ConfusionDisplay:
         """Draw from labels y (n,) and answers (n,); ``classes`` their order; ``shares`` writes per cent."""
@@ -77,13 +81,13 @@ class ConfusionDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: BaseEstimator,
         X: Any,
         y: Any = None,
         *,
         shares: bool = False,
         title: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         theme: str | None = None,
     ) -> ConfusionDisplay:
         """Draw the answers of a fitted classifier to rows X (n, p) with labels y (n,)."""
@@ -121,7 +125,7 @@ class ConfusionDisplay(Display):
             )
         return text + "."
 
-    def _draw(self, ax: Any, look: Theme) -> None:
+    def _draw(self, ax: Axes, look: Theme) -> None:
         k = len(self.classes)
         share = self.share
         image = np.array(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import stdtrit
@@ -18,6 +18,9 @@ from scipy.special import stdtrit
 from separatrix.core.numerics import FloatArray
 from separatrix.judge.scores import METRICS
 from separatrix.show.look import LINES, MARKERS, Display, Theme, head, limit_colours
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +85,7 @@ def read_curves(
     return x[order], curves
 
 
-def draw_curves(ax: Any, look: Theme, x: FloatArray, curves: Mapping[str, Curve]) -> list[Any]:
+def draw_curves(ax: Axes, look: Theme, x: FloatArray, curves: Mapping[str, Curve]) -> list[Any]:
     lines: list[Any] = []
     for i, (name, curve) in enumerate(curves.items()):
         ax.fill_between(x, curve.low, curve.high, color=look.colours[i], alpha=0.18, linewidth=0, zorder=2)
@@ -146,7 +149,7 @@ class LearningCurveDisplay(Display):
         level: float = 0.95,
         log: bool = True,
         title: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         theme: str | None = None,
     ) -> LearningCurveDisplay:
         """Draw ``scores`` {name: (m, folds)} measured after learning from ``sizes`` (m,) rows.
@@ -164,7 +167,7 @@ class LearningCurveDisplay(Display):
 
     @classmethod
     def from_result(
-        cls, found: Any, *, title: str | None = None, ax: Any = None, theme: str | None = None
+        cls, found: Any, *, title: str | None = None, ax: Axes | None = None, theme: str | None = None
     ) -> LearningCurveDisplay:
         """Draw what :func:`separatrix.learning_curve` found, with its corrected intervals."""
         metric = METRICS[found.metric]
@@ -205,7 +208,7 @@ class LearningCurveDisplay(Display):
             text += f" {name} is better from about {size:.3g} rows on."
         return text
 
-    def _draw(self, ax: Any, look: Theme) -> None:
+    def _draw(self, ax: Axes, look: Theme) -> None:
         self.lines_ = draw_curves(ax, look, self.sizes, self.curves)
         ax.set(xlabel="rows to learn from", ylabel=self.metric)
         if self.log and self.sizes[0] > 0:
@@ -262,7 +265,7 @@ class ValidationCurveDisplay(Display):
         level: float = 0.95,
         log: bool | None = None,
         title: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         theme: str | None = None,
     ) -> ValidationCurveDisplay:
         """Draw ``scores`` {name: (m, folds)} measured at ``values`` (m,) of a parameter.
@@ -299,7 +302,7 @@ class ValidationCurveDisplay(Display):
         span = f"{self.values[0]:g} to {self.values[-1]:g}"
         return f"{upper_first(self.metric)} against {self.parameter} from {span}; {'; '.join(each)}."
 
-    def _draw(self, ax: Any, look: Theme) -> None:
+    def _draw(self, ax: Axes, look: Theme) -> None:
         from matplotlib.lines import Line2D
 
         self.lines_ = draw_curves(ax, look, self.values, self.curves)
@@ -328,7 +331,7 @@ def upper_first(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _log_axis(ax: Any, sizes: FloatArray) -> None:
+def _log_axis(ax: Axes, sizes: FloatArray) -> None:
     """A logarithmic axis whose ticks are sizes that were measured, as many as have room."""
     from matplotlib.ticker import NullFormatter, NullLocator
 

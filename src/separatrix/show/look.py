@@ -12,11 +12,14 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from separatrix.data.extras import pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Okabe and Ito (2008), the order so that neighbours differ in grey too
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
@@ -131,18 +134,16 @@ class Display:
     ax_: Any
     figure_: Any
 
-    def plot(self, ax: Any = None, *, theme: str | None = None) -> Any:
+    def plot(self, ax: Axes | None = None, *, theme: str | None = None) -> Any:
         """Draw on ``ax``, or on a new figure; ``theme`` "light" or "dark", None for that of the axes (or style)."""
         plt = pyplot()
-        new = ax is None
-        look = find_theme(theme, plt.rcParams["axes.facecolor"] if new else ground_of(ax))
+        look = find_theme(theme, plt.rcParams["axes.facecolor"] if ax is None else ground_of(ax))
         with plt.rc_context(look.rc()):
-            if new:
-                _, ax = plt.subplots(figsize=self.size, layout="constrained")
-            else:
+            if ax is not None:
                 paint(ax, look, theme is not None)
-            self.ax_, self.figure_ = ax, ax.figure
-            self._draw(ax, look)
+            on: Axes = plt.subplots(figsize=self.size, layout="constrained")[1] if ax is None else ax
+            self.ax_, self.figure_ = on, on.figure
+            self._draw(on, look)
         return self
 
     @property
@@ -150,7 +151,7 @@ class Display:
         """What the picture shows, in a sentence or two, for those who do not see it."""
         raise NotImplementedError
 
-    def _draw(self, ax: Any, look: Theme) -> None:
+    def _draw(self, ax: Axes, look: Theme) -> None:
         raise NotImplementedError
 
     def save(self, place: Any, **options: Any) -> None:
@@ -162,13 +163,13 @@ class Display:
         pyplot().close(self.figure_)
 
 
-def ground_of(ax: Any) -> Any:
+def ground_of(ax: Axes) -> Any:
     """The colour behind the axes: its own, or the figure's where that is see-through."""
-    face = ax.get_facecolor()
+    face: Any = ax.get_facecolor()
     return face if face[3] > 0.5 else ax.figure.get_facecolor()
 
 
-def paint(ax: Any, look: Theme, ground: bool) -> None:
+def paint(ax: Axes, look: Theme, ground: bool) -> None:
     """Axes made elsewhere in the theme's colours; with ``ground`` their face and the figure's too."""
     for side, spine in ax.spines.items():
         spine.set_color(look.frame)
@@ -183,7 +184,7 @@ def paint(ax: Any, look: Theme, ground: bool) -> None:
         ax.figure.set_facecolor(look.ground)
 
 
-def head(ax: Any, look: Theme, title: str, caption: str = "", keys: Sequence[Any] = ()) -> None:
+def head(ax: Axes, look: Theme, title: str, caption: str = "", keys: Sequence[Any] = ()) -> None:
     """Title, caption and keys above the axes, stacked so that none covers another or the data."""
     wide = width_of(ax)
     up = 5.0
@@ -211,7 +212,7 @@ def head(ax: Any, look: Theme, title: str, caption: str = "", keys: Sequence[Any
     ax.set_title(lines_of_title, loc="left", pad=up + 1.0, fontsize=LARGE, fontweight="bold", color=look.ink)
 
 
-def width_of(ax: Any) -> float:
+def width_of(ax: Axes) -> float:
     """The axes' width in points; where a layout is yet to be made, about what it will give them."""
     now = ax.get_window_extent().width / ax.figure.dpi * 72.0
     place = ax.get_subplotspec() if hasattr(ax, "get_subplotspec") else None
@@ -219,14 +220,15 @@ def width_of(ax: Any) -> float:
         return float(now)
     grid = place.get_gridspec()
     shares = np.asarray(grid.get_width_ratios(), dtype=float)
+    figure: Any = ax.figure
     part = shares[place.colspan.start : place.colspan.stop].sum() / shares.sum()
-    whole = part * ax.figure.get_figwidth() * 72.0
+    whole = part * figure.get_figwidth() * 72.0
     named = max((len(label.get_text()) for label in ax.get_yticklabels()), default=0)
     return float(min(max(now, 0.78 * whole), 0.97 * whole - 0.57 * SMALL * named))
 
 
 def say(
-    ax: Any, look: Theme, x: float, y: float, text: str, colour: str | None = None, **options: Any
+    ax: Axes, look: Theme, x: float, y: float, text: str, colour: str | None = None, **options: Any
 ) -> Any:
     """Text beside what it names, with an edge of the ground's colour so that it reads over lines."""
     from matplotlib import patheffects

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from separatrix.core.numerics import FloatArray
 from separatrix.show.look import LINES, Display, Theme, head, limit_colours
 from separatrix.show.reading import check_classifier, codes_of, name_of, need_y
 from separatrix.show.regions import leads
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
 
 KINDS = ("auto", "geometric", "score", "probability")
 
@@ -52,7 +56,7 @@ class MarginsDisplay(Display):
         label: str = "margin",
         cumulative: bool = True,
         title: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         theme: str | None = None,
     ) -> MarginsDisplay:
         """Draw margins given as numbers (n,), or as a mapping from names to them."""
@@ -67,7 +71,7 @@ class MarginsDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: BaseEstimator,
         X: Any,
         y: Any = None,
         *,
@@ -75,7 +79,7 @@ class MarginsDisplay(Display):
         stages: Sequence[int] | None = None,
         cumulative: bool = True,
         title: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         theme: str | None = None,
     ) -> MarginsDisplay:
         """Draw the margins of rows X (n, p) with labels y (n,) under a fitted classifier.
@@ -115,7 +119,7 @@ class MarginsDisplay(Display):
         ]
         return f"Margins of {n:,} rows. {'; '.join(each)}."
 
-    def _draw(self, ax: Any, look: Theme) -> None:
+    def _draw(self, ax: Axes, look: Theme) -> None:
         self.lines_ = []
         ax.axvline(0.0, color=look.frame, linewidth=0.9, zorder=1)
         if not self.cumulative:
@@ -139,7 +143,7 @@ class MarginsDisplay(Display):
         head(ax, look, self.title or "Margins", "", self.lines_)
 
 
-def staged(model: Any, X: Any, y: Any, stages: Sequence[int]) -> dict[str, FloatArray]:
+def staged(model: BaseEstimator, X: Any, y: Any, stages: Sequence[int]) -> dict[str, FloatArray]:
     """Name → margins after each of the rounds asked for."""
     if not hasattr(model, "staged_margins"):
         raise TypeError(f"{name_of(model)} has no staged_margins: stages= is for AdaBoostClassifier")
@@ -157,7 +161,9 @@ def staged(model: Any, X: Any, y: Any, stages: Sequence[int]) -> dict[str, Float
     return {f"{t:,} round{'s' if t > 1 else ''}": kept[t] for t in wanted}
 
 
-def margins_of(model: Any, X: Any, y: Any, classes: np.ndarray, kind: str = "auto") -> tuple[FloatArray, str]:
+def margins_of(
+    model: BaseEstimator, X: Any, y: Any, classes: np.ndarray, kind: str = "auto"
+) -> tuple[FloatArray, str]:
     """(margins (n,), what they are)."""
     if kind == "auto" and hasattr(model, "margins"):
         return np.asarray(model.margins(X, y)), "margin, share of all votes"

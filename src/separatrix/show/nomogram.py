@@ -12,14 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.show.additive import Additive, refuse_sum_that_misses, score_of
 from separatrix.show.look import SMALL, USUAL, Display, Theme, few_digits, head, width_of
-from separatrix.show.reading import Table, check_fitted, name_of, table_of
+from separatrix.show.reading import ShownTable, check_fitted, name_of, table_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
 
 SHARES = (0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
 SETTLED = 5e-4  # probabilities nearer to 0 or 1 are off the axis
@@ -74,7 +78,7 @@ class NomogramDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: BaseEstimator,
         X: Any,
         *,
         label: Any = None,
@@ -82,7 +86,7 @@ class NomogramDisplay(Display):
         names: Sequence[Any] | None = None,
         top: int | None = 12,
         title: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         theme: str | None = None,
     ) -> NomogramDisplay:
         """Draw a fitted additive model; the ranges of the axes are those of X (n, p).
@@ -150,7 +154,7 @@ class NomogramDisplay(Display):
 
     # ---- drawing ----
 
-    def _draw(self, ax: Any, look: Theme) -> None:
+    def _draw(self, ax: Axes, look: Theme) -> None:
         for side in ax.spines.values():
             side.set_visible(False)
         ax.set(xticks=[], yticks=[])
@@ -194,7 +198,7 @@ class NomogramDisplay(Display):
         return [(self._total_of(share, first, last), f"{share:g}") for share in inside]
 
     def _axis(
-        self, ax: Any, look: Theme, i: int, name: str, ticks: list[tuple[float, str]], step: float
+        self, ax: Axes, look: Theme, i: int, name: str, ticks: list[tuple[float, str]], step: float
     ) -> None:
         ends = (0.0, 100.0) if i != len(self.shown) + 2 else (
             min((t for t, _ in ticks), default=0.0), max((t for t, _ in ticks), default=100.0)
@@ -206,7 +210,7 @@ class NomogramDisplay(Display):
             if shown:
                 ax.text(at, i - 0.18, text, ha="center", va="bottom", fontsize=SMALL, color=look.muted)
 
-    def _column(self, ax: Any, look: Theme, i: int, scale: Scale, at: FloatArray, step: float) -> None:
+    def _column(self, ax: Axes, look: Theme, i: int, scale: Scale, at: FloatArray, step: float) -> None:
         ax.plot([0.0, self.unit * (scale.high - scale.low)], [i, i], color=look.colours[0], linewidth=1.6)
         ax.text(-3.0, i, scale.name, ha="right", va="center", fontsize=USUAL, color=look.ink)
         # where f turns, cells of the falling branch are written below the line
@@ -263,7 +267,7 @@ def _scales(as_sum: Additive, low: FloatArray, high: FloatArray) -> list[Scale]:
     ]
 
 
-def _ticks(table: Table, j: int) -> tuple[list[Any], list[str]]:
+def _ticks(table: ShownTable, j: int) -> tuple[list[Any], list[str]]:
     """Cells to mark on a column's axis: round numbers over its range, or its levels; and how they are written."""
     if table.numeric[j]:
         values = np.asarray(table.columns[j], dtype=float)

@@ -10,13 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.show.look import LINES, MARKERS, Display, Theme, head, limit_colours, mixed
-from separatrix.show.reading import Table, check_fitted, name_of
+from separatrix.show.reading import ShownTable, check_fitted, name_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
 
 
 @dataclass(eq=False)
@@ -59,7 +63,7 @@ class OptimiserPathDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: BaseEstimator,
         X: Any,
         y: Any,
         *,
@@ -68,7 +72,7 @@ class OptimiserPathDisplay(Display):
         names: Sequence[Any] | None = None,
         steps: int = 60,
         title: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         theme: str | None = None,
     ) -> OptimiserPathDisplay:
         """Draw the path of a fitted two-class model, or of several given as a mapping from names, on its own data.
@@ -82,7 +86,7 @@ class OptimiserPathDisplay(Display):
         """
         models = dict(model) if isinstance(model, Mapping) else {name_of(model): model}
         limit_colours(len(models), "paths")
-        table = Table(X, names)
+        table = ShownTable(X, names)
         if len(coefficients) != 2:
             raise ValueError(f"coefficients must be two columns, got {coefficients!r}")
         a, b = (table.place(c) for c in coefficients)
@@ -128,7 +132,7 @@ class OptimiserPathDisplay(Display):
         ]
         return f"Path over contours of the objective: {'; '.join(each)}."
 
-    def _draw(self, ax: Any, look: Theme) -> None:
+    def _draw(self, ax: Axes, look: Theme) -> None:
         from matplotlib.lines import Line2D
 
         floor = min(self.lowest, float(self.height.min()))
@@ -162,7 +166,7 @@ def _point(at: FloatArray) -> str:
     return f"({at[0]:.3g}, {at[1]:.3g})"
 
 
-def _check_path(name: Any, model: Any) -> None:
+def _check_path(name: Any, model: BaseEstimator) -> None:
     check_fitted(model)
     if not hasattr(model, "path_"):
         raise TypeError(f"{name} keeps no path: fit it with record_path=True")

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.linalg
 
 from separatrix.core.numerics import FloatArray
-from separatrix.show.reading import Table
+from separatrix.show.reading import ShownTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Plane:
     off: FloatArray | None = None  # distance of each row from the plane, in standard deviations
 
 
-def find_plane(table: Table, columns: Any, codes: np.ndarray | None) -> Plane:
+def find_plane(table: ShownTable, columns: Any, codes: np.ndarray | None) -> Plane:
     """The plane asked for: None (one or two columns as they are, else "pca"), a pair, "pca" or "lda"."""
     if columns is None:
         columns = (0, 1) if table.p == 2 else (0,) if table.p == 1 else "pca"
@@ -73,7 +73,7 @@ def find_plane(table: Table, columns: Any, codes: np.ndarray | None) -> Plane:
     )
 
 
-def _projected(table: Table, kind: str, codes: np.ndarray | None) -> Plane:
+def _projected(table: ShownTable, kind: str, codes: np.ndarray | None) -> Plane:
     cells = table.numbers()
     if np.isnan(cells).any():
         j = int(np.flatnonzero(np.isnan(cells).any(axis=0))[0])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -27,6 +27,10 @@ from separatrix.show.reading import (
     scores_of,
     two_sided,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +77,7 @@ def _given(
 
 
 def _asked(
-    model: Any, X: Any, y: Any, label: Any, what: str
+    model: BaseEstimator, X: Any, y: Any, label: Any, what: str
 ) -> tuple[dict[str, tuple[np.ndarray, FloatArray]], str]:
     """The same of fitted models: one, a mapping of several, or one of K classes, each against the rest."""
     need_y(y, what)
@@ -121,7 +125,7 @@ class _Rates(Display):
         label: Any = None,
         level: float = 0.95,
         title: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         theme: str | None = None,
     ) -> Any:
         """Draw from labels y (n,) and scores (n,), or {name: scores}, that rise with the class ``label``."""
@@ -131,14 +135,14 @@ class _Rates(Display):
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: BaseEstimator,
         X: Any,
         y: Any = None,
         *,
         label: Any = None,
         level: float = 0.95,
         title: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         theme: str | None = None,
     ) -> Any:
         """Draw fitted classifiers (one, or {name: model}) on rows X (n, p); of K classes each against the rest."""
@@ -149,7 +153,7 @@ class _Rates(Display):
 
     @classmethod
     def _made(
-        cls, given: Any, answer: str, level: float, title: str | None, ax: Any, theme: str | None
+        cls, given: Any, answer: str, level: float, title: str | None, ax: Axes | None, theme: str | None
     ) -> Any:
         if not 0 < float(level) < 1:
             raise ValueError(f"level must lie between 0 and 1, got {level!r}")
@@ -197,7 +201,7 @@ class RocDisplay(_Rates):
         each = [f"{name + ': ' if name else ''}area {_area(c)}" for name, c in self.curves.items()]
         return f"ROC curve of {self.answer}: {'; '.join(each)}."
 
-    def _draw(self, ax: Any, look: Theme) -> None:
+    def _draw(self, ax: Axes, look: Theme) -> None:
         ax.plot([0, 1], [0, 1], color=look.frame, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
         self.lines_ = []
         for i, (name, c) in enumerate(self.curves.items()):
@@ -243,7 +247,7 @@ class PrecisionRecallDisplay(_Rates):
         chance = f"; chance is {self.base:.3g}" if np.isfinite(self.base) else ""
         return f"Precision against recall of {self.answer}: {'; '.join(each)}{chance}."
 
-    def _draw(self, ax: Any, look: Theme) -> None:
+    def _draw(self, ax: Axes, look: Theme) -> None:
         caption = ""
         if np.isfinite(self.base):
             ax.axhline(self.base, color=look.frame, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)

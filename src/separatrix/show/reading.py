@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -22,11 +22,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
-class Table:
+
+class ShownTable:
     """X as columns with names; ``base`` are the cells that columns are held at.
 
-    >>> table = Table(np.array([[1.0, 5.0], [3.0, 7.0], [8.0, 7.0]]))
+    >>> table = ShownTable(np.array([[1.0, 5.0], [3.0, 7.0], [8.0, 7.0]]))
     >>> table.names, table.base, table.rows(2, {0: [0.0, 9.0]}).tolist()
     (['x0', 'x1'], [3.0, 7.0], [[0.0, 7.0], [9.0, 7.0]])
     """
@@ -117,7 +120,7 @@ class Table:
     def moved(self, wanted: Sequence[tuple[int, Sequence[Any]]]) -> Any:
         """Rows that hold one of the cells asked for, [(j, cells)] in order, and otherwise ``base``.
 
-        >>> Table(np.array([[1.0, 5.0], [3.0, 7.0]])).moved([(0, [2.0]), (1, [9.0])]).tolist()
+        >>> ShownTable(np.array([[1.0, 5.0], [3.0, 7.0]])).moved([(0, [2.0]), (1, [9.0])]).tolist()
         [[2.0, 5.0], [1.0, 9.0]]
         """
         m = sum(len(cells) for _, cells in wanted)
@@ -133,7 +136,7 @@ class Table:
             at += len(cells)
         return self.rows(m, columns)
 
-    def joined(self, given: Table) -> Table:
+    def joined(self, given: ShownTable) -> ShownTable:
         """The table with the words of further rows known to it, so that rows can be built that hold them."""
         if given.p != self.p:
             raise ValueError(f"X has {given.p} columns, the model {self.p}")
@@ -155,7 +158,7 @@ class Table:
         ]
         return both
 
-    def cells_of(self, given: Table) -> list[tuple[int, Sequence[Any]]]:
+    def cells_of(self, given: ShownTable) -> list[tuple[int, Sequence[Any]]]:
         """All cells of further rows, [(j, cells)], for :meth:`moved`."""
         columns = enumerate(given.columns)
         return [(j, column if self.numeric[j] else column.tolist()) for j, column in columns]
@@ -179,9 +182,9 @@ class Table:
         return self.rows(len(cells), {j: cells[:, j] for j in range(self.p)})
 
 
-def table_of(X: Any, names: Sequence[Any] | None = None) -> Table:
+def table_of(X: Any, names: Sequence[Any] | None = None) -> ShownTable:
     """X as columns; True and False of a frame are words, so that an encoder meets them as it did in training."""
-    table = Table(X, names)
+    table = ShownTable(X, names)
     for j, column in enumerate(table.columns):
         if column.dtype.kind == "b" and table.frame is not None:
             table.numeric[j] = False
@@ -227,24 +230,24 @@ def _usual(column: np.ndarray, number: bool) -> Any:
 # ---- models ----
 
 
-def name_of(model: Any) -> str:
+def name_of(model: BaseEstimator) -> str:
     """A model's class in words; of a pipeline its last step's."""
     return type(last_step(model)).__name__
 
 
-def last_step(model: Any) -> Any:
+def last_step(model: BaseEstimator) -> Any:
     """The estimator itself, or a pipeline's (a search's) last."""
     model = getattr(model, "best_estimator_", model)
     return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
-def weights_of(inner: Any) -> FloatArray:
+def weights_of(inner: BaseEstimator) -> FloatArray:
     """``coef_`` of a linear model as (K, p), dense where it was made sparse."""
     coef = inner.coef_
     return np.atleast_2d(np.asarray(coef.toarray() if hasattr(coef, "toarray") else coef, dtype=float))
 
 
-def check_fitted(model: Any, what: str = "drawing it") -> None:
+def check_fitted(model: BaseEstimator, what: str = "drawing it") -> None:
     """One sentence for a model that is a class, or was not fitted."""
     if isinstance(model, type):
         raise TypeError(f"{model.__name__} is a class: give a fitted object, {model.__name__}().fit(X, y)")
@@ -256,7 +259,7 @@ def check_fitted(model: Any, what: str = "drawing it") -> None:
         raise NotFittedError(f"{name_of(model)} is not fitted: call fit(X, y) before {what}") from None
 
 
-def check_classifier(model: Any) -> np.ndarray:
+def check_classifier(model: BaseEstimator) -> np.ndarray:
     """The classes of a fitted classifier; anything else is refused."""
     check_fitted(model)
     classes = getattr(model, "classes_", getattr(last_step(model), "classes_", None))
@@ -302,7 +305,7 @@ def two_sided(y: Any, label: Any = None) -> tuple[np.ndarray, Any]:
     return positive, label.item() if isinstance(label, np.generic) else label
 
 
-def positive_scores(model: Any, X: Any, label: Any, *, probability: bool) -> tuple[FloatArray, Any]:
+def positive_scores(model: BaseEstimator, X: Any, label: Any, *, probability: bool) -> tuple[FloatArray, Any]:
     """(score of a class (n,), the class): its probability, or where there is none the decision function."""
     classes = check_classifier(model)
     if label is None:

@@ -8,14 +8,18 @@ Notes [6867] 5.1–5.3, [6321]; row V4. Cost: ``steps``² predictions.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.show.look import MARKERS, Display, Theme, head, limit_colours
 from separatrix.show.plane import Plane, find_plane
-from separatrix.show.reading import Table, check_classifier, codes_of, last_step, name_of
+from separatrix.show.reading import ShownTable, check_classifier, codes_of, last_step, name_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
 
 HINGES = ("hinge", "squared_hinge")
 MACHINES = ("SVC", "NuSVC", "LinearSVC", "SubgradientSVC")
@@ -82,7 +86,7 @@ class DecisionRegionsDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: BaseEstimator,
         X: Any,
         y: Any = None,
         *,
@@ -94,7 +98,7 @@ class DecisionRegionsDisplay(Display):
         margins: bool = True,
         support: bool = True,
         title: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         theme: str | None = None,
     ) -> DecisionRegionsDisplay:
         """Draw the regions of a fitted classifier, ours or scikit-learn's, around the rows X (n, p).
@@ -113,7 +117,7 @@ class DecisionRegionsDisplay(Display):
         """
         classes = check_classifier(model)
         limit_colours(len(classes), "classes")
-        table = Table(X, names)
+        table = ShownTable(X, names)
         if not (isinstance(steps, (int, np.integer)) and steps >= 2):
             raise ValueError(f"steps must be a whole number of at least 2, got {steps!r}")
         codes = None if y is None else codes_of(classes, y, table.n)
@@ -147,7 +151,7 @@ class DecisionRegionsDisplay(Display):
         named = ", ".join(labels[:-1]) + f" and {labels[-1]}"
         return f"Decision regions of {self.model} for classes {named} over {axes}, with {listed}."
 
-    def _draw(self, ax: Any, look: Theme) -> None:
+    def _draw(self, ax: Axes, look: Theme) -> None:
         self._colour(ax, look)
         self._lines(ax, look)
         self._rows(ax, look)
@@ -161,7 +165,7 @@ class DecisionRegionsDisplay(Display):
         )
         head(ax, look, title, self.plane.caption, self._keys(look))
 
-    def _colour(self, ax: Any, look: Theme) -> None:
+    def _colour(self, ax: Axes, look: Theme) -> None:
         from matplotlib.colors import to_rgb
 
         k = len(self.classes)
@@ -175,7 +179,7 @@ class DecisionRegionsDisplay(Display):
             image, extent=self.box, origin="lower", aspect="auto", interpolation="nearest", zorder=0
         )  # fmt: skip
 
-    def _lines(self, ax: Any, look: Theme) -> None:
+    def _lines(self, ax: Axes, look: Theme) -> None:
         self.boundary_ = []
         k = len(self.classes)
         for c in range(1 if k == 2 else 0, k):
@@ -244,7 +248,7 @@ class DecisionRegionsDisplay(Display):
         return keys
 
 
-def is_margin_machine(model: Any) -> bool:
+def is_margin_machine(model: BaseEstimator) -> bool:
     """Whether f(x) = ±1 means something: a machine that minimises hinges."""
     inner = last_step(model)
     loss = inner.get_params().get("loss") if hasattr(inner, "get_params") else None
@@ -252,7 +256,7 @@ def is_margin_machine(model: Any) -> bool:
     return bool(kinds & set(MACHINES)) or hasattr(inner, "support_") or loss in HINGES
 
 
-def support_rows(model: Any, n: int) -> np.ndarray:
+def support_rows(model: BaseEstimator, n: int) -> np.ndarray:
     """Places of the support vectors among the n rows of the fit; none where X are others, or there are no such."""
     inner = last_step(model)
     none = np.zeros(0, dtype=np.intp)
@@ -273,7 +277,7 @@ def support_rows(model: Any, n: int) -> np.ndarray:
 
 
 def _answers(
-    model: Any, rows: Any, classes: np.ndarray, certain: bool
+    model: BaseEstimator, rows: Any, classes: np.ndarray, certain: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
     """(probabilities (m, K), leads (m, K), two-class decision function (m,) or None) of what ``predict`` says."""
     k = len(classes)

@@ -15,7 +15,7 @@ import base64
 import hashlib
 import os
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,11 +25,14 @@ from separatrix.show.look import Display
 from separatrix.show.reading import check_fitted, last_step, name_of
 from separatrix.show.report_parts import mistakes as mistakes_part
 from separatrix.show.report_parts import pictures, tables, whatif
-from separatrix.show.report_parts.answers import SCORES, Answers, classes_of, judged, scores
+from separatrix.show.report_parts.answers import SCORES, JudgedAnswers, classes_of, judged, scores
 from separatrix.show.report_parts.reproduce import reproduce
 from separatrix.show.report_parts.resampled import with_ends
 from separatrix.show.report_parts.sums import NotASum, Sum
 from separatrix.show.report_parts.words import embedded, h, listed, number, paragraph, section
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 LEVEL = 0.95
 
@@ -37,7 +40,7 @@ LEVEL = 0.95
 def report_html(
     comparison: Any = None,
     *,
-    model: Any = None,
+    model: BaseEstimator | None = None,
     X: Any,
     y: Any,
     X_test: Any = None,
@@ -126,7 +129,7 @@ def write_report(path: Any, comparison: Any = None, **options: Any) -> None:
 # ---- what is reported ----
 
 
-def _chosen(comparison: Any, model: Any) -> tuple[Any, str | None]:
+def _chosen(comparison: Any, model: BaseEstimator) -> tuple[Any, str | None]:
     """(the model, its name in the comparison)."""
     if comparison is None:
         if model is None:
@@ -142,7 +145,7 @@ def _chosen(comparison: Any, model: Any) -> tuple[Any, str | None]:
     return model, None
 
 
-def _scores(comparison: Any, name: str | None, found: Answers, tested: bool) -> dict[str, Interval]:
+def _scores(comparison: Any, name: str | None, found: JudgedAnswers, tested: bool) -> dict[str, Interval]:
     """Scores with intervals: over folds of the comparison, else over bootstraps of the rows judged."""
     if comparison is not None and name is not None and not tested:
         own = comparison.scores[name]
@@ -152,7 +155,7 @@ def _scores(comparison: Any, name: str | None, found: Answers, tested: bool) -> 
 
 
 def _header(
-    heading: str, words: str, classes: list[Any], X: Any, y: Any, found: Answers, own: dict[str, Interval],
+    heading: str, words: str, classes: list[Any], X: Any, y: Any, found: JudgedAnswers, own: dict[str, Interval],
     comparison: Any, name: str | None,
 ) -> str:  # fmt: skip
     n, p = X.shape
@@ -206,7 +209,7 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "?", "!")) else text + "."
 
 
-def _verdict(model: Any) -> str:
+def _verdict(model: BaseEstimator) -> str:
     inner = last_step(model)
     verdict = getattr(inner, "verdict_", None)
     if verdict is None:
@@ -230,7 +233,13 @@ def _verdict(model: Any) -> str:
 
 
 def _pictures(
-    model: Any, X: Any, y: Any, found: Answers, classes: list[Any], words: str, as_sum: Sum | None
+    model: BaseEstimator,
+    X: Any,
+    y: Any,
+    found: JudgedAnswers,
+    classes: list[Any],
+    words: str,
+    as_sum: Sum | None,
 ) -> str:
     pair = None
     if as_sum is not None:
@@ -272,7 +281,7 @@ def _ranking(comparison: Any) -> str:
     return section("ranking", "All models, ranked", tables.ranking(comparison))
 
 
-def _coefficients(model: Any, X: Any, y: Any, words: str, fitted: bool) -> str:
+def _coefficients(model: BaseEstimator, X: Any, y: Any, words: str, fitted: bool) -> str:
     read = tables.read(model, LEVEL)
     if read is None:
         return section("coefficients", "Coefficients", paragraph(f"{name_of(model)} has no coefficients."))
@@ -300,7 +309,7 @@ def _coefficients(model: Any, X: Any, y: Any, words: str, fitted: bool) -> str:
     return section("coefficients", "Coefficients", said, picture, tables.coefficients(names, panels, LEVEL))
 
 
-def _scaled(model: Any) -> bool:
+def _scaled(model: BaseEstimator) -> bool:
     """Whether an encoder divides numbers by their standard deviation before the model sees them."""
     for _, step in getattr(model, "steps", []):
         kinds = getattr(step, "kinds_", {})

@@ -9,7 +9,7 @@ Notes [446] "Linear classification", [6867] 3.1.1; rows V4, G13. Cost O(n log n)
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,10 @@ from separatrix.show.reading import (
     probabilities,
     two_sided,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +68,9 @@ class _Cut(Display):
         return positive, probabilities(p, len(positive)), str(label)
 
     @staticmethod
-    def _ask(model: Any, X: Any, y: Any, label: Any, what: str) -> tuple[np.ndarray, FloatArray, str]:
+    def _ask(
+        model: BaseEstimator, X: Any, y: Any, label: Any, what: str
+    ) -> tuple[np.ndarray, FloatArray, str]:
         need_y(y, what)
         classes = check_classifier(model)
         values, label = positive_scores(model, X, label, probability=True)
@@ -99,7 +105,7 @@ class ThresholdDisplay(_Cut):
 
     @classmethod
     def from_predictions(
-        cls, y: Any, p: Any, *, label: Any = None, name: str = "", title: str | None = None, ax: Any = None,
+        cls, y: Any, p: Any, *, label: Any = None, name: str = "", title: str | None = None, ax: Axes | None = None,
         theme: str | None = None,
     ) -> ThresholdDisplay:  # fmt: skip
         """Draw from labels y (n,) and probabilities p (n,) of the class ``label`` (the second of two)."""
@@ -107,8 +113,8 @@ class ThresholdDisplay(_Cut):
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any, y: Any = None, *, label: Any = None, title: str | None = None, ax: Any = None,
-        theme: str | None = None,
+        cls, model: BaseEstimator, X: Any, y: Any = None, *, label: Any = None, title: str | None = None,
+        ax: Axes | None = None, theme: str | None = None,
     ) -> ThresholdDisplay:  # fmt: skip
         """Draw ``predict_proba`` of a fitted classifier on rows X (n, p) with labels y (n,)."""
         return cls._made(*cls._ask(model, X, y, label, "a threshold"), name_of(model), title).plot(
@@ -146,7 +152,7 @@ class ThresholdDisplay(_Cut):
             f"{self.f1.max():.3g}, at {self.best:.3g}."
         )
 
-    def _draw(self, ax: Any, look: Theme) -> None:
+    def _draw(self, ax: Axes, look: Theme) -> None:
         self.lines_ = []
         shown = (
             ("recall", self.recall),
@@ -203,7 +209,7 @@ class CostDisplay(_Cut):
     @classmethod
     def from_predictions(
         cls, y: Any, p: Any, *, miss: float = 1.0, alarm: float = 1.0, label: Any = None, name: str = "",
-        title: str | None = None, ax: Any = None, theme: str | None = None,
+        title: str | None = None, ax: Axes | None = None, theme: str | None = None,
     ) -> CostDisplay:  # fmt: skip
         """Draw from labels y (n,) and probabilities p (n,) of the class ``label``; ``miss`` is the cost of a
         row of it that is not called, ``alarm`` that of another row that is."""
@@ -211,8 +217,8 @@ class CostDisplay(_Cut):
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any, y: Any = None, *, miss: float = 1.0, alarm: float = 1.0, label: Any = None,
-        title: str | None = None, ax: Any = None, theme: str | None = None,
+        cls, model: BaseEstimator, X: Any, y: Any = None, *, miss: float = 1.0, alarm: float = 1.0, label: Any = None,
+        title: str | None = None, ax: Axes | None = None, theme: str | None = None,
     ) -> CostDisplay:  # fmt: skip
         """Draw ``predict_proba`` of a fitted classifier on rows X (n, p) with labels y (n,)."""
         read = cls._ask(model, X, y, label, "a cost")
@@ -253,7 +259,7 @@ class CostDisplay(_Cut):
             f"{self.cost.min():.3g}, at {self.best:.3g}; {self.theory:.3g} in theory."
         )
 
-    def _draw(self, ax: Any, look: Theme) -> None:
+    def _draw(self, ax: Axes, look: Theme) -> None:
         from matplotlib.lines import Line2D
 
         self.lines_ = ax.step(

@@ -19,16 +19,10 @@ import numpy as np
 
 from separatrix.tables.cells import Reading
 from separatrix.tables.delimited import Dialect, find_dialect, parse
-from separatrix.tables.formats import (
-    Columns,
-    columns_of_arrow,
-    columns_of_records,
-    json_records,
-    open_columns,
-    read_json_lines,
-)
-from separatrix.tables.load import Options, load, needs_frames, typed_reading
-from separatrix.tables.sources import MARKS, Source, TableError, decoded, open_source
+from separatrix.tables.formats.arrow import columns_of_arrow, open_columns
+from separatrix.tables.formats.json_lines import columns_of_records, json_records, read_json_lines
+from separatrix.tables.load import ReadOptions, load, needs_frames, typed_reading
+from separatrix.tables.sources import MARKS, Columns, Source, TableError, decoded, open_source
 from separatrix.tables.table import Schema, lacks
 
 if TYPE_CHECKING:
@@ -118,7 +112,7 @@ def _by_format(
             raise opened.refuse(f"the parquet data are damaged ({error}); get the file again") from None
     else:
         width = len(schema.names) if schema.format == "svmlight" else None
-        raw = load(source, None, Options({}, delimiter=delimiter, width=width))
+        raw = load(source, None, ReadOptions({}, delimiter=delimiter, width=width))
         for at in range(0, len(raw.frame), rows):
             part = raw.frame.iloc[at : at + rows]
             yield {str(n): part[n].reset_index(drop=True) for n in part.columns}, len(part)

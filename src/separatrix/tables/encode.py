@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Self
 
@@ -29,16 +28,16 @@ import scipy.sparse as sp
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.data.estimator import Estimator
+from separatrix.data.estimator import KW_ONLY, Estimator, constructor
 from separatrix.tables.cells import whole_numbers
 from separatrix.tables.kinds import LEFT_OUT, infer_kinds, kind_of
 from separatrix.tables.learned import (
-    Dates,
-    Levels,
-    Numbers,
-    Part,
-    Sparse,
-    Words,
+    DateColumn,
+    LearnedColumn,
+    LevelColumn,
+    NumberColumn,
+    SparseColumn,
+    WordColumn,
     coded,
     counts_of,
     date_parts,
@@ -62,7 +61,7 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@constructor
 class TableEncoder(TransformerMixin, Estimator):
     """Mixed columns as a matrix for linear models, a frame for naive Bayes and trees, or counts (T3).
 
@@ -91,6 +90,7 @@ class TableEncoder(TransformerMixin, Estimator):
     ['sky', 'sky', 'sky', 'wind', 'wind']
     """
 
+    _: KW_ONLY
     form: str = "linear"
     kinds: Any = None
     standardize: bool = True
@@ -134,7 +134,7 @@ class TableEncoder(TransformerMixin, Estimator):
         check_is_fitted(self, "kinds_")
         used = {part.name: part for part in self._used()}
         lines = [f"{len(self.kinds_)} columns → {len(self._names)} for {self._for()}"]
-        sparse = [name for name, part in used.items() if isinstance(part, Sparse)]
+        sparse = [name for name, part in used.items() if isinstance(part, SparseColumn)]
         if len(sparse) > 20:
             lines.append(
                 f"{len(sparse):,} columns of numbers, most of them 0: divided by their largest value"
@@ -161,7 +161,7 @@ class TableEncoder(TransformerMixin, Estimator):
         }
         n = len(frame)
         least = max(1, min(10, n // 100)) if isinstance(self.rare, str) else int(self.rare)
-        self._parts: list[Part] = []
+        self._parts: list[LearnedColumn] = []
         counts: dict[str, Any] = {}
         for name, kind in self.kinds_.items():
             column = frame[name]
@@ -177,17 +177,17 @@ class TableEncoder(TransformerMixin, Estimator):
                     counts[name] = features._learn(documents_of(column))
                 except ValueError as error:
                     raise TableError(f"column {name!r}: {error}") from None
-                self._parts.append(Words(name, features))
+                self._parts.append(WordColumn(name, features))
         self._set_outputs()
         return frame, counts
 
-    def _numbers(self, name: str, column: pd.Series) -> Part:
+    def _numbers(self, name: str, column: pd.Series) -> LearnedColumn:
         import pandas as pd
 
         if isinstance(column.dtype, pd.SparseDtype) and column.dtype.fill_value == 0:
             stored = np.asarray(column.array.sp_values, dtype=float)
             if np.isfinite(stored).all():
-                return Sparse(name, float(np.max(np.abs(stored), initial=0.0)) or 1.0)
+                return SparseColumn(name, float(np.max(np.abs(stored), initial=0.0)) or 1.0)
         values = numbers_of(name, column)
         seen = values[~np.isnan(values)]
         if not len(seen):
@@ -197,11 +197,11 @@ class TableEncoder(TransformerMixin, Estimator):
         scale = float(filled.std()) * top
         whole = bool(np.all(seen >= 0) and np.array_equal(seen, np.rint(seen)))
         gaps = int(np.isnan(values).sum())
-        return Numbers(
+        return NumberColumn(
             name, float(np.median(seen / top)) * top, float(filled.mean()) * top, scale or 1.0, gaps, whole
         )
 
-    def _levels(self, name: str, column: pd.Series, least: int) -> Levels:
+    def _levels(self, name: str, column: pd.Series, least: int) -> LevelColumn:
         import pandas as pd
 
         words = words_of(column)
@@ -212,16 +212,16 @@ class TableEncoder(TransformerMixin, Estimator):
         gaps = int(sum(w is None for w in words))
         alone = self.drop == "binary" and len(kept) == 2 and not pooled and not gaps
         reference = kept[0] if kept and (self.drop == "first" or alone) else None
-        return Levels(name, tuple(sorted(kept)), pooled, gaps, reference)
+        return LevelColumn(name, tuple(sorted(kept)), pooled, gaps, reference)
 
     def _set_outputs(self) -> None:
         """The names of what comes out, and where each comes from."""
         names, sources = [], []
         for part in self._used():
-            mine = [part.name] if self.form == "native" and not isinstance(part, Dates) else part.names()
-            if self.form == "native" and isinstance(part, Dates):
+            mine = [part.name] if self.form == "native" and not isinstance(part, DateColumn) else part.names()
+            if self.form == "native" and isinstance(part, DateColumn):
                 mine = [f"{part.name} {what}" for what in ("days", "month", "weekday")]
-            if self.form == "counts" and isinstance(part, Numbers):
+            if self.form == "counts" and isinstance(part, NumberColumn):
                 mine = [part.name]
             names += mine
             sources += [part.name] * len(mine)
@@ -232,17 +232,17 @@ class TableEncoder(TransformerMixin, Estimator):
             )
         self._names, self.source_ = names, np.array(sources, dtype=object)
 
-    def _used(self) -> list[Part]:
+    def _used(self) -> list[LearnedColumn]:
         """The parts that this form shows."""
         if self.form == "linear":
             return self._parts
         if self.form == "native":
-            return [part for part in self._parts if not isinstance(part, Words)]
+            return [part for part in self._parts if not isinstance(part, WordColumn)]
         return [
             part
             for part in self._parts
-            if isinstance(part, (Levels, Words, Sparse))
-            or (isinstance(part, Numbers) and part.whole and not part.gaps)
+            if isinstance(part, (LevelColumn, WordColumn, SparseColumn))
+            or (isinstance(part, NumberColumn) and part.whole and not part.gaps)
         ]
 
     # ------------------------------------------------------------------------------------------ encoding
@@ -262,21 +262,21 @@ class TableEncoder(TransformerMixin, Estimator):
             return self._native(frame)
         blocks: list[Any] = []
         used = self._used()
-        neighbours = (list(run) for _, run in groupby(used, lambda part: isinstance(part, Sparse)))
-        runs = {run[0].name: run for run in neighbours if isinstance(run[0], Sparse)}
+        neighbours = (list(run) for _, run in groupby(used, lambda part: isinstance(part, SparseColumn)))
+        runs = {run[0].name: run for run in neighbours if isinstance(run[0], SparseColumn)}
         for part in used:
             column = frame[part.name]
-            if isinstance(part, Numbers):
+            if isinstance(part, NumberColumn):
                 values = numbers_of(part.name, column)
                 if self.form == "counts":
                     blocks.append(counts_of(part.name, values)[:, None])
                 else:
                     blocks.append(part.columns(values, self.standardize))
-            elif isinstance(part, Levels):
+            elif isinstance(part, LevelColumn):
                 blocks.append(part.columns(*coded(column)))
-            elif isinstance(part, Dates):
+            elif isinstance(part, DateColumn):
                 blocks.append(part.columns(moments_of(part.name, column), self.standardize))
-            elif isinstance(part, Words):
+            elif isinstance(part, WordColumn):
                 features = self._weighed(part)
                 held = counts.get(part.name)
                 done = (
@@ -289,7 +289,9 @@ class TableEncoder(TransformerMixin, Estimator):
                 run: Any = runs[part.name]
                 blocks.append(sparse_block(frame, run, self.form == "linear" and self.standardize))
         dense = sum(block.shape[1] for block in blocks if isinstance(block, np.ndarray))
-        wide = len(self._names) > max(WIDE, 2 * dense) or any(isinstance(p, (Words, Sparse)) for p in used)
+        wide = len(self._names) > max(WIDE, 2 * dense) or any(
+            isinstance(p, (WordColumn, SparseColumn)) for p in used
+        )
         if wide or self.form == "counts":
             return sp.csr_matrix(sp.hstack([sp.csr_matrix(b) for b in blocks], format="csr"))
         out = np.zeros((len(frame), len(self._names)))
@@ -303,7 +305,7 @@ class TableEncoder(TransformerMixin, Estimator):
             at += block.shape[1]
         return out
 
-    def _weighed(self, part: Words) -> TextFeatures:
+    def _weighed(self, part: WordColumn) -> TextFeatures:
         """The bag of words as this form weighs it."""
         features: TextFeatures = copy(part.features)
         features.weighting = "counts" if self.form == "counts" else part.features.weighting
@@ -315,10 +317,10 @@ class TableEncoder(TransformerMixin, Estimator):
         out: dict[str, Any] = {}
         for part in self._used():
             column = frame[part.name]
-            if isinstance(part, (Numbers, Sparse)):
+            if isinstance(part, (NumberColumn, SparseColumn)):
                 values = numbers_of(part.name, column)
                 out[part.name] = whole_numbers(values)
-            elif isinstance(part, Levels):
+            elif isinstance(part, LevelColumn):
                 words = words_of(column)
                 if len(part.levels) >= self.max_levels and part.pooled:
                     kept = set(part.levels)
@@ -326,7 +328,7 @@ class TableEncoder(TransformerMixin, Estimator):
                         [w if w is None or w in kept else part.other for w in words], dtype=object
                     )
                 out[part.name] = words
-            elif isinstance(part, Dates):
+            elif isinstance(part, DateColumn):
                 moments = moments_of(part.name, column)
                 empty = np.isnat(moments)
                 numbers = date_parts(moments, 0)  # since 1970: 0 would look like the edge of a family
@@ -347,7 +349,7 @@ class TableEncoder(TransformerMixin, Estimator):
             "counts": "naive Bayes on counts",
         }[self.form]
 
-    def _said(self, name: str, part: Part | None) -> str:
+    def _said(self, name: str, part: LearnedColumn | None) -> str:
         if part is None:
             return (
                 f"left out ({self._why[name]})"
@@ -358,7 +360,7 @@ class TableEncoder(TransformerMixin, Estimator):
             return {"Levels": "words as they are", "Dates": "days, month and weekday"}.get(
                 type(part).__name__, "numbers as they are"
             )
-        if isinstance(part, Numbers):
+        if isinstance(part, NumberColumn):
             if self.form == "counts":
                 return "counts as they are"
             done = f"(x − {part.mean:.4g})/{part.scale:.4g}" if self.standardize else "as it is"
@@ -366,7 +368,7 @@ class TableEncoder(TransformerMixin, Estimator):
                 cells = f"{part.gaps:,} missing cell{'s' * (part.gaps > 1)}"
                 done += f"; {cells} → the median {part.median:.4g}, and a column that says so"
             return done
-        if isinstance(part, Levels):
+        if isinstance(part, LevelColumn):
             kept, parts = part.kept(), []
             if kept:
                 parts.append(f"0 or 1 for {', '.join(map(repr, kept[:6]))}{', …' if len(kept) > 6 else ''}")
@@ -379,11 +381,11 @@ class TableEncoder(TransformerMixin, Estimator):
             if part.gaps:
                 parts.append(f"a column for the {part.gaps:,} missing cell{'s' * (part.gaps > 1)}")
             return "; ".join(parts if part.pooled else [*parts, "a new level is 0 in all"])
-        if isinstance(part, Dates):
+        if isinstance(part, DateColumn):
             return f"{', '.join(part.parts)}" + (
                 "; a missing date is the average one, and said" if part.gaps else ""
             )
-        if isinstance(part, Words):
+        if isinstance(part, WordColumn):
             return "; ".join(self._weighed(part).describe())
         return f"divided by {part.scale:.4g}"
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class NumberColumn:
     """(x − mean)/scale, the median and a sign where x is missing."""
 
     name: str
@@ -36,7 +36,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Levels:
+class LevelColumn:
     """0 and 1 for each level kept; "other" for those pooled; a sign where the cell is missing."""
 
     name: str
@@ -80,7 +80,7 @@ class Levels:
 
 
 @dataclass(frozen=True)
-class Dates:
+class DateColumn:
     """Numbers of a date: the parts that vary in training, standardised; a missing date is the average one."""
 
     name: str
@@ -109,7 +109,7 @@ class Dates:
 
 
 @dataclass(frozen=True)
-class Words:
+class WordColumn:
     """A bag of words."""
 
     name: str
@@ -120,7 +120,7 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Sparse:
+class SparseColumn:
     """Numbers of which most are 0: divided by the largest, so that 0 stays 0."""
 
     name: str
@@ -130,7 +130,7 @@ class Sparse:
         return [self.name]
 
 
-Part = Numbers | Levels | Dates | Words | Sparse
+LearnedColumn = NumberColumn | LevelColumn | DateColumn | WordColumn | SparseColumn
 
 
 def date_parts(moments: np.ndarray, origin: int) -> dict[str, np.ndarray]:
@@ -155,7 +155,7 @@ def date_parts(moments: np.ndarray, origin: int) -> dict[str, np.ndarray]:
     return out | {"_month": month, "_weekday": weekday}
 
 
-def learn_dates(name: str, column: pd.Series) -> Dates:
+def learn_dates(name: str, column: pd.Series) -> DateColumn:
     moments = moments_of(name, column)
     seen = moments[~np.isnat(moments)]
     origin = int(seen.min().astype(np.int64)) if len(seen) else 0
@@ -163,7 +163,7 @@ def learn_dates(name: str, column: pd.Series) -> Dates:
     kept = [part for part, values in numbers.items() if values.std() > 1e-9]
     mean = tuple(float(numbers[part].mean()) for part in kept)
     scale = tuple(float(numbers[part].std()) for part in kept)
-    return Dates(name, origin, tuple(kept), mean, scale, int(np.isnat(moments).sum()))
+    return DateColumn(name, origin, tuple(kept), mean, scale, int(np.isnat(moments).sum()))
 
 
 def numbers_of(name: str, column: pd.Series) -> np.ndarray:
@@ -241,7 +241,7 @@ def counts_of(name: str, values: np.ndarray) -> np.ndarray:
     return values
 
 
-def sparse_block(frame: pd.DataFrame, parts: list[Sparse], scaled: bool) -> sp.csr_matrix:
+def sparse_block(frame: pd.DataFrame, parts: list[SparseColumn], scaled: bool) -> sp.csr_matrix:
     """Columns that are mostly 0, side by side (n, parts); a missing cell is 0."""
     import pandas as pd
 

@@ -12,15 +12,12 @@ import numpy as np
 
 from separatrix.tables.cells import DATES, NUMBER, Reading, read_column
 from separatrix.tables.delimited import Dialect, find_dialect, is_table, read_delimited
-from separatrix.tables.formats import (
-    Columns,
-    read_arff,
-    read_columns,
-    read_folder,
-    read_json_lines,
-    read_svmlight,
-)
-from separatrix.tables.sources import Source, TableError, decoded, open_source
+from separatrix.tables.formats.arff import read_arff
+from separatrix.tables.formats.arrow import read_columns
+from separatrix.tables.formats.folders import read_folder
+from separatrix.tables.formats.json_lines import read_json_lines
+from separatrix.tables.formats.svmlight import read_svmlight
+from separatrix.tables.sources import Columns, Source, TableError, decoded, open_source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +34,7 @@ FORMATS = ("csv", "tsv", "parquet", "arrow", "jsonl", "arff", "svmlight", "text"
 
 
 @dataclass(frozen=True)
-class Options:
+class ReadOptions:
     kinds: dict[str, str]
     header: bool | None = None
     delimiter: str | None = None
@@ -46,7 +43,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Raw:
+class RawTable:
     """A frame with all columns, how they were read, and the target the source itself names."""
 
     frame: pd.DataFrame
@@ -57,7 +54,7 @@ class Raw:
     target: str | None = None
 
 
-def load(source: Any, format: str | None, options: Options) -> Raw:
+def load(source: Any, format: str | None, options: ReadOptions) -> RawTable:
     import pandas as pd
 
     if not isinstance(source, (str, Path)) or not str(source).strip():
@@ -82,7 +79,7 @@ def load(source: Any, format: str | None, options: Options) -> Raw:
         if labels is not None:
             frame["label"] = pd.Series(labels, dtype="str")
         readings = {str(n): Reading(str(n), "words", empty=("",)) for n in frame.columns}
-        return Raw(frame, readings, str(path), "folder", notes, None if labels is None else "label")
+        return RawTable(frame, readings, str(path), "folder", notes, None if labels is None else "label")
     try:
         return _of_file(open_source(path, format), options)
     except MemoryError:
@@ -95,7 +92,7 @@ def load(source: Any, format: str | None, options: Options) -> Raw:
         raise TableError(f"{source}: {error}") from error.__cause__
 
 
-def _of_file(source: Source, options: Options) -> Raw:
+def _of_file(source: Source, options: ReadOptions) -> RawTable:
     notes = list(source.notes)
     if source.format in ("parquet", "arrow"):
         columns, more = read_columns(source)
@@ -103,7 +100,7 @@ def _of_file(source: Source, options: Options) -> Raw:
     if source.format == "svmlight":
         frame, labels = read_svmlight(source, source.content(), options.width)
         frame["label"] = labels
-        return Raw(frame, _typed_readings(frame), source.name, "svmlight", notes, "label")
+        return RawTable(frame, _typed_readings(frame), source.name, "svmlight", notes, "label")
     text, more = decoded(source, source.content())
     notes += more
     if not text.strip():
@@ -164,16 +161,16 @@ def _kind_of_text(text: str) -> str:
     return "svmlight" if all(re.fullmatch(r"[+-]?[\d.]+(\s+\d+:\S+)+\s*", line) for line in lines) else ""
 
 
-def _document(source: Source, text: str, notes: list[str]) -> Raw:
+def _document(source: Source, text: str, notes: list[str]) -> RawTable:
     import pandas as pd
 
     frame = pd.DataFrame({"text": pd.Series([text], dtype="str")})
-    return Raw(frame, {"text": Reading("text", "words", empty=("",))}, source.name, "document", notes)
+    return RawTable(frame, {"text": Reading("text", "words", empty=("",))}, source.name, "document", notes)
 
 
 def _understood(
-    source: Source, columns: Columns, options: Options, notes: list[str], dialect: Dialect | None = None
-) -> Raw:
+    source: Source, columns: Columns, options: ReadOptions, notes: list[str], dialect: Dialect | None = None
+) -> RawTable:
     """Every column of words as what the words mean."""
     import pandas as pd
 
@@ -198,7 +195,7 @@ def _understood(
     frame = pd.DataFrame(made)
     if not len(frame):
         raise source.refuse("names, but no row below them; give a table with rows")
-    return Raw(frame, readings, source.name, source.format, [*notes, *_missing_note(frame)])
+    return RawTable(frame, readings, source.name, source.format, [*notes, *_missing_note(frame)])
 
 
 def _is_prose(words: Any) -> bool:
@@ -262,7 +259,7 @@ def _typed_readings(frame: pd.DataFrame) -> dict[str, Reading]:
     return {str(n): typed_reading(str(n), frame.iloc[:, j]) for j, n in enumerate(frame.columns)}
 
 
-def _of_frame(given: Any) -> Raw:
+def _of_frame(given: Any) -> RawTable:
     """A frame that narwhals reads, as it is; columns of objects as what they hold."""
     import narwhals as nw
     import pandas as pd
@@ -306,15 +303,15 @@ def _of_frame(given: Any) -> Raw:
                     continue
             frame[name] = values.map(str, na_action="ignore").astype("str")
     frame = frame.reset_index(drop=True)
-    return Raw(frame, _typed_readings(frame), "frame", "frame", _missing_note(frame))
+    return RawTable(frame, _typed_readings(frame), "frame", "frame", _missing_note(frame))
 
 
-def _bundled(name: str) -> Raw:
+def _bundled(name: str) -> RawTable:
     import pandas as pd
 
     if name == "enjoy-sport":
         frame = pd.read_csv(io.StringIO(ENJOY_SPORT), dtype="str")
-        return Raw(frame, _typed_readings(frame), name, "csv", [], "EnjoySport")
+        return RawTable(frame, _typed_readings(frame), name, "csv", [], "EnjoySport")
     from sklearn import datasets
 
     made = getattr(datasets, f"load_{name.replace('-', '_')}")()
@@ -323,7 +320,7 @@ def _bundled(name: str) -> Raw:
     words = [str(n) for n in made.target_names]
     labels = made.target if name == "digits" else pd.Series([words[t] for t in made.target], dtype="str")
     frame[target] = labels
-    return Raw(frame, _typed_readings(frame), name, "csv", [], target)
+    return RawTable(frame, _typed_readings(frame), name, "csv", [], target)
 
 
 def needs_frames() -> None:

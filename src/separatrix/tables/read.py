@@ -19,7 +19,7 @@ import numpy as np
 
 from separatrix.tables.chunks import read_chunks
 from separatrix.tables.kinds import check_kinds, infer_kinds, kind_notes, listed
-from separatrix.tables.load import BUNDLED, FORMATS, Options, Raw, load, needs_frames
+from separatrix.tables.load import BUNDLED, FORMATS, RawTable, ReadOptions, load, needs_frames
 from separatrix.tables.sources import TableError
 from separatrix.tables.table import Schema, Table
 
@@ -76,7 +76,7 @@ def read(
         raise TableError(f"kinds is {type(kinds).__name__}; give a mapping {{column: kind}}")
     for name, kind in (kinds or {}).items():
         check_kinds({name: kind}, [name])
-    options = Options(
+    options = ReadOptions(
         dict(kinds or {}), header, delimiter, None if missing is None else tuple(missing), width
     )
     made = load(source, format, options)
@@ -85,7 +85,7 @@ def read(
     return _finished(made, made.target if target is None else target, kinds, classes)
 
 
-def _finished(raw: Raw, target: str | None, kinds: Mapping[str, str] | None, classes: bool) -> Table:
+def _finished(raw: RawTable, target: str | None, kinds: Mapping[str, str] | None, classes: bool) -> Table:
     """The target set apart, its rows without a label left out, the kinds found."""
     frame, notes = raw.frame, list(raw.notes)
     names = [str(c) for c in frame.columns]
@@ -144,7 +144,7 @@ def _finished(raw: Raw, target: str | None, kinds: Mapping[str, str] | None, cla
     return Table(frame, target, labels, rows, raw.name, schema, tuple(notes))
 
 
-def _labels(raw: Raw, target: str, column: pd.Series, classes: bool) -> np.ndarray:
+def _labels(raw: RawTable, target: str, column: pd.Series, classes: bool) -> np.ndarray:
     import pandas as pd
 
     source = raw.name

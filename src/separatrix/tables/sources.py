@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+Columns = dict[str, Any]  # cells by name: Arrow strings still to be understood, or a pandas Series
 LIMIT = 4 << 30  # bytes held in memory at once
 SMALL = 64 << 20
 BOMB = 200  # tables of text shrink 3 to 50 times

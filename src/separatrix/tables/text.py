@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Self
 
@@ -24,7 +23,7 @@ import scipy.sparse as sp
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.data.estimator import Estimator
+from separatrix.data.estimator import KW_ONLY, Estimator, constructor
 from separatrix.tables.stop_words import LANGUAGES, STOP_WORDS
 
 WEIGHTINGS = ("counts", "binary", "tf-idf")
@@ -40,7 +39,7 @@ HEADERS = re.compile(
 HEADER = re.compile(r"^([!-9;-~]+):[ \t]*(.*(?:\n[ \t].*)*)", re.MULTILINE)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@constructor
 class TextFeatures(TransformerMixin, Estimator):
     """x_ij = n_ij, [n_ij > 0] or tf-idf of word j in document i, words as in training ([726], T1).
 
@@ -69,6 +68,7 @@ class TextFeatures(TransformerMixin, Estimator):
     [[2.0, 0.0, 0.0]]
     """
 
+    _: KW_ONLY
     weighting: str = "counts"
     stop_words: Any = None
     stem: str | None = None

@@ -137,12 +137,21 @@ def _compare(
     quiet: Quiet = False,
 ) -> int:
     from separatrix.app.commands.compare import run
+    from separatrix.app.given import TableAsked
 
     with Say(quiet, as_json).hearing() as say:
+        asked = TableAsked(data=data, target=target, kinds=kinds, header=header, delimiter=_mark(delimiter))
         return run(
-            data, target, budget, models, metric, cost, test, out, kinds or [], header, _mark(delimiter), seed,
-            say,
-        )  # fmt: skip
+            asked,
+            budget=budget,
+            models=models,
+            metric=metric,
+            cost=cost,
+            test=test,
+            out=out,
+            seed=seed,
+            say=say,
+        )
 
 
 @app.command(
@@ -181,21 +190,11 @@ def _fit(
     quiet: Quiet = False,
 ) -> int:
     from separatrix.app.commands.fit import run
+    from separatrix.app.given import TableAsked
 
     with Say(quiet, as_json).hearing() as say:
-        return run(
-            model,
-            data,
-            target,
-            setting or [],
-            tune,
-            out,
-            kinds or [],
-            header,
-            _mark(delimiter),
-            seed,
-            say,
-        )
+        asked = TableAsked(data=data, target=target, kinds=kinds, header=header, delimiter=_mark(delimiter))
+        return run(model, asked, setting=setting or (), tune=tune, out=out, seed=seed, say=say)
 
 
 @app.command(
@@ -320,9 +319,11 @@ def _separability(
     quiet: Quiet = False,
 ) -> int:
     from separatrix.app.commands.separability import run
+    from separatrix.app.given import TableAsked
 
     with Say(quiet, as_json).hearing() as say:
-        return run(data, target, kinds or [], header, _mark(delimiter), say)
+        asked = TableAsked(data=data, target=target, kinds=kinds, header=header, delimiter=_mark(delimiter))
+        return run(asked, say)
 
 
 @app.command(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from separatrix.app.errors import INTERRUPTED, OK, UNUSABLE, AppError, UsageError, tell, unknown
-from separatrix.app.given import cost_of, listed, metric_named, table_of
+from separatrix.app.given import TableAsked, cost_of, listed, metric_named
 from separatrix.app.kept import SUFFIX, Kept, keep
 from separatrix.app.outputs import folder, write_text
 from separatrix.app.pages import page_of
@@ -32,17 +32,14 @@ PAUSE = 2.0  # seconds between two lines of progress, at least
 
 
 def run(
-    data: str,
-    target: str | None,
+    asked: TableAsked,
+    *,
     budget: float,
     models: str | None,
     metric: str | None,
     cost: str | None,
     test: str | None,
     out: str | None,
-    kinds: list[str],
-    header: bool | None,
-    delimiter: str | None,
     seed: int,
     say: Say,
 ) -> int:
@@ -55,13 +52,13 @@ def run(
         raise UsageError(f"--models names none; there are {', '.join(CANDIDATES)}")
     if not (budget >= 0 and math.isfinite(budget)):
         raise UsageError(f"--budget {budget:g} is no number of seconds; give one above 0, or 0 for no limit")
-    table = table_of(data, target, kinds, say, header=header, delimiter=delimiter)
+    table = asked.read(say)
     assert table.labels is not None
     matrix = cost_of(cost, sorted(set(table.labels.tolist())))
-    kept_apart = None if test is None else _test_rows(test, table, delimiter)
+    kept_apart = None if test is None else _test_rows(test, table, asked.delimiter)
     if kept_apart is not None:
         say.note(f"{test}: {len(kept_apart[1]):,} rows kept apart")
-    place = folder(Path(out) if out else Path("out", stem(data)))
+    place = folder(Path(out) if out else Path("out", stem(asked.data)))
     with _Watch(say, ranked_by) as watch:
         found = compare(
             table,
@@ -73,11 +70,10 @@ def run(
             random_state=seed,
             on_progress=watch,
         )
-    kept = _keep(found, table, place, data)
+    kept = _keep(found, table, place, asked.data)
     _answer(found, say)
     options = {"--models": models, "--metric": metric, "--cost": cost, "--test": test}
-    options |= {"--kinds": ",".join(kinds) or None, "--delimiter": "tab" if delimiter == "\t" else delimiter}
-    command = _command(data, table, budget, options, header, found.seed)
+    command = _command(asked, table, budget, {**options, **asked.options()}, found.seed)
     _files(found, table, place, kept, kept_apart, command, say)
     if found.interrupted:
         tell("interrupted: what was finished is written, the winner was not fitted to all rows")
@@ -357,16 +353,11 @@ def _files(
 
 
 def _command(
-    data: str,
-    table: Table,
-    budget: float,
-    options: Mapping[str, str | None],
-    header: bool | None,
-    seed: int,
+    asked: TableAsked, table: Table, budget: float, options: Mapping[str, str | None], seed: int
 ) -> str:
     """What to type to get the same again."""
-    words = ["separatrix", "compare", data, "--target", str(table.target), "--budget", f"{budget:g}"]
+    words = ["separatrix", "compare", asked.data, "--target", str(table.target), "--budget", f"{budget:g}"]
     for name, value in options.items():
         words += [name, value] if value is not None else []
-    words += [] if header is None else ["--header" if header else "--no-header"]
+    words += [] if asked.header is None else ["--header" if asked.header else "--no-header"]
     return shlex.join([*words, "--seed", str(seed)])

@@ -30,7 +30,7 @@ AT_ONCE = 500  # dense rows after encoding
 
 
 @dataclass(frozen=True)
-class Part:
+class ShownPart:
     """A column, its cell as it is shown, and what it adds."""
 
     column: str
@@ -116,7 +116,7 @@ def _classes(kept: Kept, P: np.ndarray, label: str | None, against: str | None) 
     return k, r
 
 
-def explained(kept: Kept, pool: Any, one: Any, k: int, r: int) -> tuple[float, list[Part], float, str]:
+def explained(kept: Kept, pool: Any, one: Any, k: int, r: int) -> tuple[float, list[ShownPart], float, str]:
     """(start, parts, log-odds, what the start is) of one row; a model that is no sum is refused."""
     from separatrix.show.additive import score_of
     from separatrix.show.report_parts.sums import NotASum
@@ -140,7 +140,9 @@ def explained(kept: Kept, pool: Any, one: Any, k: int, r: int) -> tuple[float, l
         ) from None
 
 
-def _by_columns(score: Callable[[Any], Any], pool: Any, one: Any) -> tuple[float, list[Part], float, str]:
+def _by_columns(
+    score: Callable[[Any], Any], pool: Any, one: Any
+) -> tuple[float, list[ShownPart], float, str]:
     from separatrix.show.additive import MISS, Additive, worst_miss
     from separatrix.show.reading import table_of
     from separatrix.show.report_parts.answers import take
@@ -157,11 +159,13 @@ def _by_columns(score: Callable[[Any], Any], pool: Any, one: Any) -> tuple[float
     if worst_miss(terms, start, seen)[2] > MISS:
         raise NotASum("its log-odds is not a sum over columns")
     cells = one.iloc[0].tolist() if hasattr(one, "iloc") else one[0].tolist()
-    parts = [Part(name, _shown(cell), float(t)) for name, cell, t in zip(table.names, cells, terms[0])]
+    parts = [ShownPart(name, _shown(cell), float(t)) for name, cell, t in zip(table.names, cells, terms[0])]
     return start, parts, float(seen[0]), "a row of usual cells: medians, most frequent words"
 
 
-def _by_words(encoder: Any, score: Callable[[Any], Any], one: Any) -> tuple[float, list[Part], float, str]:
+def _by_words(
+    encoder: Any, score: Callable[[Any], Any], one: Any
+) -> tuple[float, list[ShownPart], float, str]:
     from separatrix.show.report_parts.pieces import entries
 
     row = encoder.transform(one)
@@ -174,7 +178,9 @@ def _by_words(encoder: Any, score: Callable[[Any], Any], one: Any) -> tuple[floa
 
     found = entries(score if sp.issparse(row) else of_dense, sp.csr_matrix(row))
     names = encoder.get_feature_names_out()[found.places]
-    parts = [Part(str(name), f"{v:.4g}", float(t)) for name, v, t in zip(names, found.values, found.terms)]
+    parts = [
+        ShownPart(str(name), f"{v:.4g}", float(t)) for name, v, t in zip(names, found.values, found.terms)
+    ]
     return float(found.start), parts, float(found.total), "a row without any of these"
 
 

@@ -8,11 +8,11 @@ import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from separatrix.app.commands.compare import stem
 from separatrix.app.errors import INTERRUPTED, OK, AppError, tell
-from separatrix.app.given import settings_of, table_of
+from separatrix.app.given import TableAsked, settings_of
 from separatrix.app.kept import SUFFIX, keep
 from separatrix.app.models import check_tuned, made, named, tuner
 from separatrix.app.outputs import folder
@@ -21,21 +21,14 @@ from separatrix.judge.scores import METRICS
 from separatrix.models.catalogue import BY_NAME
 from separatrix.tables.table import Table
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
 SHOWN = 6  # settings that are listed
 
 
 def run(
-    model: str,
-    data: str,
-    target: str | None,
-    setting: list[str],
-    tune: bool,
-    out: str | None,
-    kinds: list[str],
-    header: bool | None,
-    delimiter: str | None,
-    seed: int,
-    say: Say,
+    model: str, asked: TableAsked, *, setting: Sequence[str], tune: bool, out: str | None, seed: int, say: Say
 ) -> int:
     from sklearn.pipeline import Pipeline
 
@@ -46,8 +39,8 @@ def run(
     inner = made(name, settings, seed)
     if tune:
         check_tuned(name)
-    path = Path(out) if out else Path("out", stem(data), f"{name.replace('_', '-')}{SUFFIX}")
-    table = table_of(data, target, kinds, say, header=header, delimiter=delimiter)
+    path = Path(out) if out else Path("out", stem(asked.data), f"{name.replace('_', '-')}{SUFFIX}")
+    table = asked.read(say)
     search = tuner(name, settings, table, seed) if tune else None
     encoder = TableEncoder(form=BY_NAME[name].reads, kinds=dict(table.kinds))
     began = time.perf_counter()
@@ -66,14 +59,14 @@ def run(
     chosen = "" if search is None else _chosen(search, say)
     right = float((fitted.predict(table.frame) == table.labels).mean())
     folder(path.parent)
-    notes = f"{name} on {stem(data)}; target {table.target}"
+    notes = f"{name} on {stem(asked.data)}; target {table.target}"
     keep(fitted, table, path, f"{notes}; tuned: {chosen}" if chosen else notes)
     say.result(told or f"{type(inner).__name__}: fitted in {seconds:.2f} s")
     say.note(
         f"right on {right:.1%} of the {len(table):,} rows it was fitted to (on new rows less: see compare)"
     )
     say.note(f"written: {path}", "bold")
-    say.note(f"next: separatrix predict {shlex.quote(str(path))} {shlex.quote(data)} --proba")
+    say.note(f"next: separatrix predict {shlex.quote(str(path))} {shlex.quote(asked.data)} --proba")
     say.data(
         {
             "model": name,
@@ -98,10 +91,11 @@ def run(
     return OK
 
 
-def _fitted(encoder: Any, inner: Any, search: Any, table: Table) -> tuple[Any, list[str]]:
+def _fitted(encoder: Any, inner: BaseEstimator, search: Any, table: Table) -> tuple[Any, list[str]]:
     """(the model, or the one that the search settles on, fitted to all rows; what was warned of, each once)."""
     from separatrix.data.interrupts import keep_going
-    from separatrix.judge.tuning import searching, settled
+    from separatrix.judge.fits import searching
+    from separatrix.judge.tuning import settled
 
     heard: list[str] = []
 

@@ -10,7 +10,6 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
@@ -21,6 +20,7 @@ from separatrix.app.errors import OK, AppError, UsageError, unknown
 from separatrix.app.kept import Kept, needed, open_model
 from separatrix.app.outputs import growing
 from separatrix.app.say import Say, plain
+from separatrix.data.pool import background
 from separatrix.tables.chunks import arrow_words, chunks_as_written, read_chunks
 from separatrix.tables.delimited import lines
 from separatrix.tables.sources import Source, open_source
@@ -110,10 +110,10 @@ def _pieces(
 
 def _ahead(pieces: Iterator[Any]) -> Iterator[Any]:
     """The same pieces, the next one read while this one is worked on."""
-    with ThreadPoolExecutor(1) as reader:
-        coming = reader.submit(next, pieces, None)
+    with background() as submit:
+        coming = submit(next, pieces, None)
         while (piece := coming.result()) is not None:
-            coming = reader.submit(next, pieces, None)
+            coming = submit(next, pieces, None)
             yield piece
 
 

@@ -13,8 +13,8 @@ from separatrix.app.kept import open_model
 from separatrix.app.outputs import folder, write_text
 from separatrix.app.pages import page_of
 from separatrix.app.say import Say
+from separatrix.judge.fits import codes_in
 from separatrix.judge.scores import METRICS, bootstrapped
-from separatrix.judge.tuning import codes_in
 
 LEVEL = 0.95
 

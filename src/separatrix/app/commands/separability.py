@@ -5,21 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from separatrix.app.errors import OK
-from separatrix.app.given import table_of
+from separatrix.app.given import TableAsked
 from separatrix.app.say import Say
 from separatrix.tables.encode import TableEncoder
 from separatrix.verdict.separability import separability
 
 
-def run(
-    data: str,
-    target: str | None,
-    kinds: list[str],
-    header: bool | None,
-    delimiter: str | None,
-    say: Say,
-) -> int:
-    table = table_of(data, target, kinds, say, header=header, delimiter=delimiter)
+def run(asked: TableAsked, say: Say) -> int:
+    table = asked.read(say)
     encoder = TableEncoder(kinds=dict(table.kinds), drop="first", rare=1, standardize=False)
     X = encoder.fit_transform(table.frame)
     names = encoder.get_feature_names_out().tolist()

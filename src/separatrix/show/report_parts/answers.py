@@ -8,7 +8,7 @@ Notes [726] "Learning curve for Twenty News Groups". Row O5. Cost: a prediction,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -19,12 +19,15 @@ from separatrix.core.numerics import FloatArray
 from separatrix.judge.scores import Interval, bootstrapped
 from separatrix.show.reading import codes_of, last_step, name_of
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
 FOLDS = 5
 WHOLE = 0.99  # of rows that stand in another table: it is the same one
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class JudgedAnswers:
     """rows (m,) places in the table judged, codes (m,), P (m, K) or None, said (m,); what rows they are, in words."""
 
     X: Any
@@ -38,7 +41,7 @@ class Answers:
     repeats: int = 1  # of the cross-validation, of which these are the first
 
 
-def classes_of(model: Any) -> list[Any]:
+def classes_of(model: BaseEstimator) -> list[Any]:
     """The classes of a classifier, or 0 and 1 of a binomial model fitted to them."""
     found = getattr(model, "classes_", getattr(last_step(model), "classes_", None))
     if found is None:
@@ -50,7 +53,7 @@ def classes_of(model: Any) -> list[Any]:
     return list(np.asarray(found).tolist())
 
 
-def probabilities_of(model: Any, X: Any) -> FloatArray | None:
+def probabilities_of(model: BaseEstimator, X: Any) -> FloatArray | None:
     """P (n, K); None of a model that has none."""
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict_proba(X), dtype=float)
@@ -60,7 +63,7 @@ def probabilities_of(model: Any, X: Any) -> FloatArray | None:
     return None
 
 
-def answer(model: Any, X: Any) -> tuple[FloatArray | None, np.ndarray]:
+def answer(model: BaseEstimator, X: Any) -> tuple[FloatArray | None, np.ndarray]:
     """(P, the number of the class said) for rows X."""
     P = probabilities_of(model, X)
     if P is not None:
@@ -71,7 +74,7 @@ def answer(model: Any, X: Any) -> tuple[FloatArray | None, np.ndarray]:
 
 
 def judged(
-    model: Any,
+    model: BaseEstimator,
     X: Any,
     y: Any,
     X_test: Any = None,
@@ -79,7 +82,7 @@ def judged(
     comparison: Any = None,
     name: str | None = None,
     known: float | None = 1.0,
-) -> Answers:
+) -> JudgedAnswers:
     """Answers to the test rows; else those of the comparison's folds; else those of five folds fitted here."""
     classes = np.asarray(classes_of(model))
     if (X_test is None) != (y_test is None):
@@ -87,7 +90,7 @@ def judged(
     if X_test is not None:
         codes = codes_of(classes, y_test, _rows(X_test))
         P, said = answer(model, X_test)
-        return Answers(
+        return JudgedAnswers(
             X_test,
             np.arange(len(codes)),
             codes,
@@ -106,7 +109,7 @@ def judged(
         if len(rows):
             words = f"{len(rows):,} rows, each judged by a model that had not seen it (cross-validation)"
             repeats = 1 + max(comparison.splits[r.split].repeat for r in comparison.folds if r.model == name)
-            return Answers(X, rows, codes[rows], shares, shares.argmax(axis=1), words, repeats=repeats)
+            return JudgedAnswers(X, rows, codes[rows], shares, shares.argmax(axis=1), words, repeats=repeats)
     return _folds(model, X, np.asarray(y), codes, classes)
 
 
@@ -134,14 +137,16 @@ def _rows(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def _folds(model: Any, X: Any, y: np.ndarray, codes: np.ndarray, classes: np.ndarray) -> Answers:
+def _folds(
+    model: BaseEstimator, X: Any, y: np.ndarray, codes: np.ndarray, classes: np.ndarray
+) -> JudgedAnswers:
     n, least = len(codes), int(np.bincount(codes, minlength=len(classes)).min())
     if least < 2:
         P, said = answer(model, X)
         words = (
             f"the {n:,} rows of the fit itself (a class is too small for folds), so that all looks too good"
         )
-        return Answers(X, np.arange(n), codes, P, said, words, rows_of(1.0), True)
+        return JudgedAnswers(X, np.arange(n), codes, P, said, words, rows_of(1.0), True)
     folds = StratifiedKFold(min(FOLDS, least), shuffle=True, random_state=0)
     said, P = np.zeros(n, dtype=np.intp), None
     for train, test in folds.split(np.zeros(n), codes):
@@ -152,12 +157,12 @@ def _folds(model: Any, X: Any, y: np.ndarray, codes: np.ndarray, classes: np.nda
             P[test] = own
     count = min(FOLDS, least)
     words = f"{n:,} rows, each judged by a model that had not seen it ({count}-fold cross-validation)"
-    return Answers(X, np.arange(n), codes, P, said, words)
+    return JudgedAnswers(X, np.arange(n), codes, P, said, words)
 
 
 SCORES = ("log_loss", "accuracy", "auc", "calibration_error")
 
 
-def scores(found: Answers, level: float = 0.95) -> dict[str, Interval]:
+def scores(found: JudgedAnswers, level: float = 0.95) -> dict[str, Interval]:
     """Scores of the answers, with intervals over bootstraps of the rows judged."""
     return bootstrapped(found.codes, found.said, found.P, SCORES, level=level)

@@ -8,22 +8,25 @@ apart word by word (pieces.py). Notes [6867] 3.2.2, [726]; row O5.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
-from separatrix.show.reading import Table
-from separatrix.show.report_parts.answers import Answers, take
+from separatrix.show.reading import ShownTable
+from separatrix.show.report_parts.answers import JudgedAnswers, take
 from separatrix.show.report_parts.pieces import pieces
 from separatrix.show.report_parts.sums import Sum, link_of, text_at
-from separatrix.show.report_parts.words import Raw, cell_text, chance, h, paragraph, signed, soft, table
+from separatrix.show.report_parts.words import MarkUp, cell_text, chance, h, paragraph, signed, soft, table
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 SHOWN = 6  # mistakes
 PUSHES = 5  # columns named of each
 
 
-def worst(found: Answers, most: int = SHOWN) -> np.ndarray:
+def worst(found: JudgedAnswers, most: int = SHOWN) -> np.ndarray:
     """Places among the rows judged of those that were answered wrong, least probability of the true class first."""
     assert found.P is not None
     wrong = np.flatnonzero(found.said != found.codes)
@@ -44,7 +47,9 @@ def odds(found: Sum, terms: FloatArray, said: int, true: int) -> tuple[float, Fl
     return float(against(start, said, true)), against(terms - found.average, said, true)
 
 
-def mistakes(model: Any, found: Answers, classes: list[Any], model_sum: Sum | None, why: str) -> str:
+def mistakes(
+    model: BaseEstimator, found: JudgedAnswers, classes: list[Any], model_sum: Sum | None, why: str
+) -> str:
     """An article for each of the worst mistakes; ``why`` says why columns have no contributions."""
     if found.P is None:
         return paragraph(
@@ -62,7 +67,7 @@ def mistakes(model: Any, found: Answers, classes: list[Any], model_sum: Sum | No
     )
     places = found.rows[rows]
     cells = take(found.X, places)
-    given = None if hasattr(cells, "tocsr") else Table(cells)
+    given = None if hasattr(cells, "tocsr") else ShownTable(cells)
     made = [paragraph(intro + " Are their labels right?")]
     pairs = [(int(found.said[r]), int(found.codes[r])) for r in rows]
     insides: list[str] | None
@@ -93,7 +98,9 @@ def mistakes(model: Any, found: Answers, classes: list[Any], model_sum: Sum | No
     return "".join(made)
 
 
-def _of_columns(found: Sum, cells: Any, given: Table, pairs: list[tuple[int, int]], own: bool) -> list[str]:
+def _of_columns(
+    found: Sum, cells: Any, given: ShownTable, pairs: list[tuple[int, int]], own: bool
+) -> list[str]:
     terms = found.terms(cells)
     out = []
     for i, (said, true) in enumerate(pairs):
@@ -105,7 +112,7 @@ def _of_columns(found: Sum, cells: Any, given: Table, pairs: list[tuple[int, int
 
 
 def _of_pieces(
-    model: Any, cells: Any, classes: list[Any], pairs: list[tuple[int, int]], own: bool
+    model: BaseEstimator, cells: Any, classes: list[Any], pairs: list[tuple[int, int]], own: bool
 ) -> list[str] | None:
     found = pieces(model, cells)
     if found is None:
@@ -148,12 +155,12 @@ def _pushes(start: float, c: FloatArray, names: list[str], texts: list[str], wha
     return made.replace('<td><span class="', '<td class="push"><span class="')
 
 
-def _bar(part: float) -> Raw:
+def _bar(part: float) -> MarkUp:
     kind = "for" if part > 0 else "back"
-    return Raw(f'<span class="{kind}" style="width:{max(50 * min(abs(part), 1.0), 1):.0f}%"></span>')
+    return MarkUp(f'<span class="{kind}" style="width:{max(50 * min(abs(part), 1.0), 1):.0f}%"></span>')
 
 
-def _cells(given: Table | None, i: int) -> str:
+def _cells(given: ShownTable | None, i: int) -> str:
     """The row itself, where nothing better can be said of it; a single text as it stands."""
     if given is None:
         return ""

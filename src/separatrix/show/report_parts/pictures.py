@@ -12,16 +12,19 @@ import base64
 import io
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from separatrix.show.coefficients import Panel
 from separatrix.show.look import Display, pyplot
-from separatrix.show.reading import Table
-from separatrix.show.report_parts.answers import Answers, take
+from separatrix.show.reading import ShownTable
+from separatrix.show.report_parts.answers import JudgedAnswers, take
 from separatrix.show.report_parts.sums import Form, Sum, link_of, values_at
 from separatrix.show.report_parts.words import cell_text, h
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 MOST_ROWS = 1_500  # points of a picture
 MOST_PARTS = 30  # classes of a confusion matrix that has room
@@ -71,7 +74,7 @@ def attempt(make: Callable[[], Display]) -> Display | str:
         return str(error).rstrip(".")
 
 
-def regions(model: Any, X: Any, y: Any, names: list[str] | None = None) -> Display | str:
+def regions(model: BaseEstimator, X: Any, y: Any, names: list[str] | None = None) -> Display | str:
     """Decision regions over a pair of columns, or over two discriminant directions of more."""
     from separatrix.show.regions import DecisionRegionsDisplay
 
@@ -86,7 +89,7 @@ def regions(model: Any, X: Any, y: Any, names: list[str] | None = None) -> Displ
     if not isinstance(found, str) or hasattr(X, "tocsr"):
         return found
     if names is None:
-        table = Table(X)
+        table = ShownTable(X)
         names = [name for name, number in zip(table.names, table.numeric) if number][:2]
     if len(names) < 2:
         return found
@@ -97,7 +100,7 @@ def regions(model: Any, X: Any, y: Any, names: list[str] | None = None) -> Displ
     )
 
 
-def roc(found: Answers, classes: list[Any]) -> Display | str:
+def roc(found: JudgedAnswers, classes: list[Any]) -> Display | str:
     """Recall against false alarms of two classes, on rows not used in the fit."""
     from separatrix.show.rates import RocDisplay
 
@@ -108,7 +111,7 @@ def roc(found: Answers, classes: list[Any]) -> Display | str:
     return attempt(lambda: RocDisplay.from_predictions(y, P[:, 1], label=str(classes[1]), theme="light"))
 
 
-def calibration(found: Answers, classes: list[Any], name: str) -> Display | str:
+def calibration(found: JudgedAnswers, classes: list[Any], name: str) -> Display | str:
     """Shares observed against probabilities predicted: of the second of two classes, or of the predicted class."""
     from separatrix.show.calibration import CalibrationDisplay
 
@@ -118,7 +121,7 @@ def calibration(found: Answers, classes: list[Any], name: str) -> Display | str:
     return attempt(lambda: CalibrationDisplay.from_answers(classes, found.codes, P, name=name, theme="light"))
 
 
-def confusion(found: Answers, classes: list[Any], name: str) -> Display | str:
+def confusion(found: JudgedAnswers, classes: list[Any], name: str) -> Display | str:
     """Counts of (true class, answer)."""
     from separatrix.show.confusion import ConfusionDisplay
 

@@ -9,7 +9,7 @@ words. Notes [726], [6867] 3.2.2; row O5. Shapes: z (q,) with m entries, H heads
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +19,9 @@ from separatrix.show.additive import MISS, worst_miss
 from separatrix.show.coefficients import column_names
 from separatrix.show.reading import last_step
 from separatrix.show.report_parts.sums import NotASum, before, heads_of, link_of
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 
 class Entries(NamedTuple):
@@ -61,7 +64,7 @@ class Pieces(NamedTuple):
     P: FloatArray
 
 
-def pieces(model: Any, X: Any) -> list[Pieces] | None:
+def pieces(model: BaseEstimator, X: Any) -> list[Pieces] | None:
     """The pieces of each row of X; None where the model sees dense rows, or is no sum over what it sees.
 
     >>> from separatrix import LogisticRegression

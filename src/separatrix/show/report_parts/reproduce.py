@@ -13,12 +13,15 @@ import platform
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from inspect import signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from separatrix.show.reading import last_step
 from separatrix.show.report_parts.words import h, paragraph
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 PACKAGES = ("separatrix", "numpy", "scipy", "scikit-learn", "numba", "pandas", "matplotlib")
 
@@ -81,7 +84,7 @@ def file_hash(path: Any) -> str | None:
     return made.hexdigest()
 
 
-def seeds(model: Any) -> dict[str, Any]:
+def seeds(model: BaseEstimator) -> dict[str, Any]:
     """Every ``random_state`` of the model and its parts."""
     if not hasattr(model, "get_params"):
         return {}
@@ -89,7 +92,7 @@ def seeds(model: Any) -> dict[str, Any]:
     return {k: v for k, v in every if k.split("__")[-1] == "random_state" and v is not None}
 
 
-def reproduce(model: Any, X: Any, y: Any, source: Any, command: str | None) -> str:
+def reproduce(model: BaseEstimator, X: Any, y: Any, source: Any, command: str | None) -> str:
     """The section's inside."""
     from sklearn import config_context
 
@@ -138,7 +141,7 @@ def _brief(value: Any) -> str:
     return text if len(text) <= 200 else f"{text[:200]}…"
 
 
-def _encoder(model: Any) -> str:
+def _encoder(model: BaseEstimator) -> str:
     """What the encoder did to the columns, in its own words."""
     for _, step in getattr(model, "steps", []):
         if hasattr(step, "describe") and step is not last_step(model):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -21,12 +21,17 @@ from separatrix.show.reading import last_step, weights_of
 from separatrix.show.report_parts.answers import take
 from separatrix.show.report_parts.sums import before
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
 DRAWS = 200
 CELLS = 300_000  # n · p · K beyond which fits are too dear to repeat
 SECONDS = 20.0
 
 
-def with_ends(model: Any, X: Any, y: Any, panels: list[Panel], level: float) -> tuple[list[Panel], str]:
+def with_ends(
+    model: BaseEstimator, X: Any, y: Any, panels: list[Panel], level: float
+) -> tuple[list[Panel], str]:
     """(the panels with intervals, a sentence); the panels as they were where there are none, and why."""
     inner = last_step(model)
     Z, labels = before(model)(X), np.asarray(y)
@@ -65,7 +70,7 @@ def with_ends(model: Any, X: Any, y: Any, panels: list[Panel], level: float) -> 
     return [Panel(q.title, q.value, np.column_stack([a, b])) for q, a, b in zip(panels, low, high)], note
 
 
-def _weights(inner: Any) -> FloatArray:
+def _weights(inner: BaseEstimator) -> FloatArray:
     """(K, 1 + p), the constant first."""
     coef = weights_of(inner)
     constant = np.broadcast_to(np.atleast_1d(np.asarray(inner.intercept_, dtype=float)), (len(coef),))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtr
@@ -22,9 +22,12 @@ from scipy.special import ndtr
 from separatrix.core.numerics import FloatArray, expit
 from separatrix.models.margin.calibration import Sigmoid
 from separatrix.show.additive import MISS, moved_terms, worst_miss
-from separatrix.show.reading import Table, last_step, name_of, table_of
+from separatrix.show.reading import ShownTable, last_step, name_of, table_of
 from separatrix.show.report_parts.answers import classes_of, probabilities_of, take
 from separatrix.show.report_parts.words import cell_text
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 EXACT = 1e-9  # of a form, relative to the largest term
 P_MISS = 1e-8
@@ -120,12 +123,12 @@ class Sum:
     classes: list[Any]
     start: FloatArray
     forms: list[Form]
-    table: Table
+    table: ShownTable
     average: FloatArray  # (p, H) mean term over the rows tested
     _score: Callable[[Any], FloatArray]
 
     @classmethod
-    def of(cls, model: Any, X: Any) -> Sum:
+    def of(cls, model: BaseEstimator, X: Any) -> Sum:
         """Find the sum of a fitted classifier or binomial model from rows X (n, p); refuse with :class:`NotASum`."""
         try:
             table = table_of(X)
@@ -151,7 +154,7 @@ class Sum:
         table = self.table.joined(given)
         return np.stack(moved_terms(table, table.cells_of(given), self._score, self.start), axis=1)
 
-    def _test(self, model: Any, X: Any) -> FloatArray:
+    def _test(self, model: BaseEstimator, X: Any) -> FloatArray:
         """The mean terms; refused where sums are not the scores, or P not that of the model."""
         rows = _some(X, self.table.n, CHECKED)
         terms, seen = self.terms(rows), self._score(rows)
@@ -173,7 +176,7 @@ class Sum:
 # ---- heads ----
 
 
-def heads_of(model: Any) -> tuple[Callable[[Any], FloatArray], str]:
+def heads_of(model: BaseEstimator) -> tuple[Callable[[Any], FloatArray], str]:
     """(X → scores (n, H), how they become P) of a classifier or a binomial model."""
     inner = last_step(model)
     if hasattr(inner, "link_") and hasattr(inner, "family_"):
@@ -203,7 +206,7 @@ def heads_of(model: Any) -> tuple[Callable[[Any], FloatArray], str]:
     return _log_odds(inner, seen, k), "logit" if k == 2 else "softmax"
 
 
-def _log_odds(inner: Any, seen: Callable[[Any], Any], k: int) -> Callable[[Any], FloatArray]:
+def _log_odds(inner: BaseEstimator, seen: Callable[[Any], Any], k: int) -> Callable[[Any], FloatArray]:
     def odds(X: Any) -> FloatArray:
         Z = seen(X)
         with np.errstate(divide="ignore"):
@@ -233,7 +236,7 @@ def _against_first(logs: FloatArray) -> FloatArray:
     return found[:, 1:] if logs.shape[1] == 2 else found
 
 
-def before(model: Any) -> Callable[[Any], Any]:
+def before(model: BaseEstimator) -> Callable[[Any], Any]:
     """What the last step sees of X."""
     model = getattr(model, "best_estimator_", model)
     if not hasattr(model, "steps") or len(model.steps) == 1:
@@ -259,7 +262,7 @@ def _some(X: Any, n: int, most: int) -> Any:
     return take(X, places)
 
 
-def _forms(table: Table, score: Callable[[Any], FloatArray], start: FloatArray) -> list[Form]:
+def _forms(table: ShownTable, score: Callable[[Any], FloatArray], start: FloatArray) -> list[Form]:
     """The forms of all columns, from one prediction of their probes (in blocks)."""
     asked = [_probes(table, j) for j in range(table.p)]
     terms = moved_terms(table, list(enumerate(asked)), score, start)
@@ -278,7 +281,7 @@ def _distinct(column: np.ndarray) -> list[Any]:
     return [*sorted(counts, key=lambda v: -counts[v]), *gap]
 
 
-def _probes(table: Table, j: int) -> list[Any]:
+def _probes(table: ShownTable, j: int) -> list[Any]:
     """Cells to ask about: of a number points over its range and cells that occur; else every level."""
     if not table.numeric[j]:
         levels = _distinct(table.columns[j])
@@ -303,7 +306,7 @@ def _probes(table: Table, j: int) -> list[Any]:
     return [*stops.tolist(), *between.tolist(), *gap]
 
 
-def _form(table: Table, j: int, cells: list[Any], values: FloatArray) -> Form:
+def _form(table: ShownTable, j: int, cells: list[Any], values: FloatArray) -> Form:
     name, usual = table.names[j], table.base[j]
     gap = None
     last = cells[-1]

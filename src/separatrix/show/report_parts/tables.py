@@ -5,14 +5,17 @@ Rows O5, V1, D8. Cost O(models × metrics), O(Kp).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from separatrix.judge.scores import METRICS, Interval
 from separatrix.show.coefficients import Panel, read_coefficients
-from separatrix.show.report_parts.answers import Answers
-from separatrix.show.report_parts.words import Raw, h, listed, number, paragraph, table
+from separatrix.show.report_parts.answers import JudgedAnswers
+from separatrix.show.report_parts.words import MarkUp, h, listed, number, paragraph, table
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 MOST_ROWS = 60  # of coefficients
 
@@ -63,7 +66,7 @@ def ranking(comparison: Any) -> str:
         ]
         for metric in shown:
             span = span_text(metric, own[metric])
-            cells.append(Raw(f"{h(score_text(metric, own[metric].mean))}<small>{h(span)}</small>"))
+            cells.append(MarkUp(f"{h(score_text(metric, own[metric].mean))}<small>{h(span)}</small>"))
         cells.append(score_text("seconds", own["seconds"].mean))
         cells.append(_difference(told.get(name), by, name == comparison.best))
         rows.append(cells)
@@ -142,7 +145,7 @@ def _reach(comparison: Any, by: str) -> tuple[float, float]:
     return (low, high) if high > low else (low - 0.5, low + 0.5)
 
 
-def _dots(own: Interval, reach: tuple[float, float], best: Interval, d: Any) -> Raw:
+def _dots(own: Interval, reach: tuple[float, float], best: Interval, d: Any) -> MarkUp:
     """A dot with its interval on the axis of all models, as a small drawing; the band is the best one's."""
     wide, (a, b) = 176.0, reach
 
@@ -164,13 +167,13 @@ def _dots(own: Interval, reach: tuple[float, float], best: Interval, d: Any) -> 
         parts.append(f'<path class="line" fill="none" d="M{x - 4 * s:.1f} 5 l{5 * s} 5 l{-5 * s} 5"/>')
     elif np.isfinite(own.mean):
         parts.append(f'<circle class="dot" cx="{at(own.mean):.1f}" cy="10" r="4.5"/>')
-    return Raw(f'<svg class="dots {kind}" viewBox="0 0 176 20" aria-hidden="true">{"".join(parts)}</svg>')
+    return MarkUp(f'<svg class="dots {kind}" viewBox="0 0 176 20" aria-hidden="true">{"".join(parts)}</svg>')
 
 
 # ---- coefficients ----
 
 
-def read(model: Any, level: float) -> tuple[list[str], list[Panel], str] | None:
+def read(model: BaseEstimator, level: float) -> tuple[list[str], list[Panel], str] | None:
     """(names, panels, note) of a linear model, the constant first; None of one that has no coefficients."""
     try:
         return read_coefficients(model, level, True)
@@ -213,7 +216,7 @@ def coefficients(names: list[str], panels: list[Panel], level: float) -> str:
 # ---- confusion ----
 
 
-def confusion(found: Answers, classes: list[Any]) -> str:
+def confusion(found: JudgedAnswers, classes: list[Any]) -> str:
     """Counts of (true class, answer), with the share of each class that is right."""
     k = len(classes)
     if k > 30:

@@ -118,7 +118,7 @@ def table(
     left: Sequence[int] = (0,),
     kind: str = "",
 ) -> str:
-    """A table: the first cell of each row names it; ``left`` are columns of words. Cells of :class:`Raw` are HTML."""
+    """A table: the first cell of each row names it; ``left`` are columns of words. :class:`MarkUp` is HTML."""
     top = "".join(
         f'<th scope="col"{"" if j in left else " class=num"}>{_cell(head)}</th>'
         for j, head in enumerate(heads)
@@ -135,23 +135,23 @@ def table(
     )
 
 
-class Raw(str):
+class MarkUp(str):
     """Text that is HTML already."""
 
     __slots__ = ()
 
 
 def _cell(value: Any) -> str:
-    return str(value) if isinstance(value, Raw) else h(value)
+    return str(value) if isinstance(value, MarkUp) else h(value)
 
 
-def soft(name: Any) -> Raw:
+def soft(name: Any) -> MarkUp:
     """A name that may be broken behind its underscores, stops and dashes.
 
     >>> soft("sky_is<blue>")
     'sky_<wbr>is&lt;blue&gt;'
     """
-    return Raw(re.sub(r"([_.\-/=])(?=\w)", r"\1<wbr>", h(name)))
+    return MarkUp(re.sub(r"([_.\-/=])(?=\w)", r"\1<wbr>", h(name)))
 
 
 def section(name: str, title: str, *parts: str) -> str:

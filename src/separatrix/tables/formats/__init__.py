@@ -1,0 +1,1 @@
+"""Formats other than delimited text, one a file."""

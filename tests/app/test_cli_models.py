@@ -1,0 +1,235 @@
+"""fit, predict, report, explain, separability and bench: what they print, and files that are whole or not there."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("skops")
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+from separatrix.app.outputs import growing  # noqa: E402
+from separatrix.files.store import load  # noqa: E402
+from separatrix.tables.read import BUNDLED, read  # noqa: E402
+from tests.app.said import one_sentence  # noqa: E402
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_fit_and_predict_bundled_tables(name, run, tmp_path):
+    code, out, said = run("fit", "naive-bayes", name)
+    assert code == 0 and "NaiveBayes · closed form" in out and "naive-bayes.sepx" in said
+    code, out, _ = run("predict", tmp_path / "out" / name / "naive-bayes.sepx", name, "--proba")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    table = read(name)
+    right = np.mean([row["predicted"] == str(y) for row, y in zip(rows, table.labels)])
+    assert code == 0 and len(rows) == len(table) and right > 0.8
+    chances = [float(v) for k, v in rows[0].items() if k.startswith("p(")]
+    assert sum(chances) == pytest.approx(1)
+
+
+def test_fit_settings_json_and_quiet(run, tmp_path):
+    code, out, said = run(
+        "fit", "LogisticRegression", "iris", "--set", "C=0.5", "--json", "--out", "a/b.sepx"
+    )
+    made = json.loads(out)
+    assert code == 0 and not said
+    assert (
+        made["settings"]["C"] == 0.5 and made["verdict"]["status"] == "optimal" and made["file"] == "a/b.sepx"
+    )
+    assert load(tmp_path / "a" / "b.sepx").named_steps["model"].C == 0.5
+    assert run("fit", "lda", "iris", "--quiet") == (0, "", "")
+
+
+def test_predict_keeps_rows_order_and_cells_in_pieces_of_any_size(mixed, run):
+    model = mixed / "logistic.sepx"
+    code, whole, said = run("predict", model, mixed / "mixed.csv", "--proba")
+    assert code == 0 and "90 rows" in said
+    _, pieces, _ = run("predict", model, mixed / "mixed.csv", "--proba", "--rows", 7)
+    parsed = [pd.read_csv(io.StringIO(text)) for text in (pieces, whole)]
+    pd.testing.assert_frame_equal(*parsed, rtol=1e-12)
+    given = list(csv.reader((mixed / "mixed.csv").open()))
+    made = list(csv.reader(io.StringIO(whole)))
+    assert [row[:5] for row in made] == given
+    assert made[0][5:] == ["predicted", "p(no)", "p(yes)"]
+    # columns in another order, with more of them, and without those that are left out
+    frame = pd.read_csv(mixed / "mixed.csv", dtype=str, keep_default_na=False)
+    frame[["size", "note", "colour"]].assign(predicted="x", more="y z").to_csv("other.csv", index=False)
+    code, out, _ = run("predict", model, "other.csv", "--rows", 11)
+    again = list(csv.DictReader(io.StringIO(out)))
+    assert code == 0 and list(again[0]) == ["size", "note", "colour", "predicted", "more", "predicted_"]
+    assert [row["predicted_"] for row in again] == [row[5] for row in made[1:]]
+    code, _, said = run("predict", model, "iris")
+    assert code == 1 and one_sentence(said) and "'colour'" in said
+
+
+def test_predict_json_lines_and_files(mixed, run, tmp_path):
+    frame = pd.read_csv(mixed / "mixed.csv")
+    records = [{**r, "tags": i} for i, r in enumerate(json.loads(frame.to_json(orient="records")))]
+    (tmp_path / "t.jsonl").write_text("\n".join(json.dumps(r) for r in records) + "\n\n")
+    code, out, _ = run("predict", mixed / "naive-bayes.sepx", "t.jsonl", "-p", "--rows", 13)
+    made = [json.loads(line) for line in out.splitlines()]
+    assert code == 0 and [{k: m[k] for k in records[0]} for m in made] == records
+    model, table = load(mixed / "naive-bayes.sepx"), read(mixed / "mixed.csv", target="class")
+    P = model.predict_proba(table.frame)
+    assert np.allclose([[m["p(no)"], m["p(yes)"]] for m in made], P, rtol=1e-12, atol=0)
+    for name in ("o.csv", "o.tsv", "o.jsonl.gz"):
+        code, out, _ = run(
+            "predict", mixed / "naive-bayes.sepx", mixed / "mixed.csv", "--out", f"new/{name}", "-q"
+        )
+        assert code == 0 and not out
+    said = pd.read_csv(tmp_path / "new" / "o.tsv", sep="\t")["predicted"].tolist()
+    assert said == [m["predicted"] for m in made]
+    assert pd.read_json(tmp_path / "new" / "o.jsonl.gz", lines=True)["predicted"].tolist() == said
+    code, _, said = run("predict", mixed / "naive-bayes.sepx", mixed / "mixed.csv", "--out", "o.xlsx")
+    assert code == 2 and ".jsonl" in said
+
+
+def test_predict_that_fails_midway_leaves_the_old_file(mixed, run, tmp_path):
+    (tmp_path / "o.csv").write_text("old")
+    text = (mixed / "mixed.csv").read_text()
+    (tmp_path / "bad.csv").write_text(text + "k999,red,many,x,yes\n")
+    code, _, said = run("predict", mixed / "logistic.sepx", "bad.csv", "--rows", 10, "--out", "o.csv")
+    assert code == 1 and "'many'" in said and "row 91" in said
+    assert (tmp_path / "o.csv").read_text() == "old" and len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_file_that_grows_is_not_seen_before_it_is_whole(tmp_path):
+    path = tmp_path / "a.csv"
+
+    def work():
+        with growing(path) as file:
+            file.write("x")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert not list(tmp_path.iterdir())
+
+
+def test_predict_into_a_closed_pipe_is_no_error(mixed):
+    arguments = ["predict", str(mixed / "logistic.sepx"), "wide.csv", "-q"]
+    source = f"import sys; from separatrix.app.cli import main; sys.exit(main({arguments!r}))"
+    frame = pd.read_csv(mixed / "mixed.csv", dtype=str)
+    pd.concat([frame] * 200).to_csv(mixed / "wide.csv", index=False)
+    process = subprocess.Popen(
+        [sys.executable, "-c", source], cwd=mixed, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None and process.stdout.readline().startswith("id,")
+    process.stdout.close()
+    assert process.stderr is not None and process.stderr.read() == ""
+    assert process.wait(timeout=60) == 0
+
+
+def test_a_model_saved_from_python_predicts_too(run, tmp_path):
+    from separatrix.files.store import save
+    from separatrix.models.linear.logistic import LogisticRegression
+
+    table = read("iris")
+    save(LogisticRegression().fit(table.frame, table.labels), tmp_path / "m.sepx")
+    code, out, said = run("predict", "m.sepx", "iris")
+    assert code == 0 and len(out.splitlines()) == 151 and "by name" in said
+    code, _, said = run("predict", "m.sepx", "wine")
+    assert code == 1 and "lacks column" in said
+
+
+def test_a_file_that_is_no_model_is_refused(run, tmp_path):
+    (tmp_path / "m.sepx").write_bytes(b"\x80\x04 pickle")
+    for command in (["predict"], ["report"], ["explain", "--row", "1"]):
+        code, _, said = run(command[0], "m.sepx", "iris", *command[1:])
+        assert code == 1 and "not a model file" in said
+
+
+def test_report_judges_on_the_rows_given(mixed, run, monkeypatch):
+    monkeypatch.setattr("separatrix.app.commands.report.page_of", lambda *a, **k: "<html>")
+    code, out, _ = run("report", mixed / "logistic.sepx", mixed / "mixed.csv", "--json", "--out", "r.html")
+    made = json.loads(out)
+    model, table = load(mixed / "logistic.sepx"), read(mixed / "mixed.csv", target="class")
+    right = (model.predict(table.frame) == table.labels).mean()
+    assert code == 0 and made["scores"]["accuracy"]["value"] == pytest.approx(right)
+    assert np.sum(made["confusion"]) == 90 and made["report"] == "r.html"
+    code, out, _ = run("report", mixed / "logistic.sepx", mixed / "mixed.csv")
+    assert code == 0 and "log loss" in out and "true \\ said" in out
+    pd.read_csv(mixed / "mixed.csv").drop(columns="class").to_csv("bare.csv", index=False)
+    code, _, said = run("report", mixed / "logistic.sepx", "bare.csv")
+    assert code == 1 and "'class'" in said and "predict" in said
+
+
+@pytest.mark.parametrize("name", ["logistic", "naive-bayes"])
+@pytest.mark.parametrize("row", [1, 17, 90])
+def test_explanations_add_up_to_the_log_odds(name, row, mixed, run):
+    code, out, _ = run(
+        "explain", mixed / f"{name}.sepx", mixed / "mixed.csv", "--row", row, "--json", "--class", "yes"
+    )
+    made = json.loads(out)
+    table = read(mixed / "mixed.csv", target="class")
+    P = load(mixed / f"{name}.sepx").predict_proba(table.frame.iloc[[row - 1]])[0]
+    total = made["start"] + sum(part["adds"] for part in made["parts"])
+    assert code == 0 and total == pytest.approx(np.log(P[1] / P[0]), rel=1e-9, abs=1e-9)
+    assert {part["column"] for part in made["parts"]} == {
+        "colour",
+        "size",
+        "note",
+    }  # an identifier adds nothing
+
+
+def test_explanations_of_several_classes_and_of_words(run, tmp_path):
+    assert run("fit", "lda", "iris", "-q", "-o", "iris.sepx")[0] == 0
+    code, out, _ = run("explain", "iris.sepx", "iris", "-r", 60, "--json")
+    made = json.loads(out)
+    P = made["probabilities"]
+    assert code == 0 and made["sum"] == pytest.approx(np.log(P[made["class"]] / P[made["against"]]), rel=1e-9)
+    words = {
+        "spam": ["win money now, please call this number", "free money to win with this number"],
+        "ham": ["see you at lunch with the others", "lunch at noon as on the other days"],
+    }
+    for label, texts in words.items():
+        (tmp_path / "mail" / label).mkdir(parents=True)
+        for i in range(10):
+            (tmp_path / "mail" / label / f"{i}.txt").write_text(f"{texts[i % 2]} {'abcdefghij'[i]}")
+    for model in ("multinomial-nb", "logistic"):
+        assert run("fit", model, "mail", "-q", "-o", "mail.sepx")[0] == 0
+        code, out, _ = run("explain", "mail.sepx", "mail", "-r", 1, "--json")
+        made = json.loads(out)
+        P = made["probabilities"]
+        assert code == 0 and made["sum"] == pytest.approx(
+            np.log(P[made["class"]] / P[made["against"]]), rel=1e-9
+        )
+        assert any("lunch" in part["column"] for part in made["parts"])
+    code, out, _ = run("explain", "mail.sepx", "mail", "-r", 1, "--top", 1)
+    assert code == 0 and "others" in out
+
+
+def test_what_has_no_explanation_says_so(mixed, run):
+    code, _, said = run("explain", mixed / "extra-trees.sepx", mixed / "mixed.csv", "--row", 1)
+    assert code == 1 and one_sentence(said) and "no exact explanation" in said and "logistic" in said
+    code, _, said = run("explain", mixed / "logistic.sepx", mixed / "mixed.csv", "--row", 91)
+    assert code == 1 and "90" in said
+    code, _, said = run("explain", mixed / "logistic.sepx", mixed / "mixed.csv", "--row", 0)
+    assert code == 2
+    code, _, said = run(
+        "explain", mixed / "logistic.sepx", mixed / "mixed.csv", "--row", 1, "--class", "maybe"
+    )
+    assert code == 2 and "no, yes" in said
+
+
+def test_separability(run, mixed):
+    code, out, said = run("separability", "enjoy-sport")
+    assert code == 0 and "separated by column" in out and "proof was checked" in said
+    code, out, _ = run("separability", mixed / "mixed.csv", "--kinds", "note=identifier", "--json")
+    made = json.loads(out)
+    assert code == 0 and made["proof_checked"] and made["target"] == "class"
+
+
+def test_bench_runs_what_is_in_the_folder(run, tmp_path, monkeypatch):
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "benchmarks" / "__main__.py").write_text("import sys; sys.exit(len(sys.argv) + 4)")
+    assert run("bench", "N1", "--repeat", "5")[0] == 8
+    monkeypatch.setattr("separatrix.app.commands.bench.home", lambda: None)
+    code, _, said = run("bench")
+    assert code == 1 and one_sentence(said)
