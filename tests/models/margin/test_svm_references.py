@@ -100,7 +100,7 @@ def test_libsvm_in_its_own_package_says_the_same(given):
     beta[np.array(theirs.get_sv_indices()) - 1] = np.ravel(theirs.get_sv_coef())
     sign = 1.0 if theirs.get_labels()[0] == 1 else -1.0
     rows, C = np.arange(len(y)), np.full(len(y), given["C"])
-    official = MarginMachine(rows, np.where(y == 1, 1.0, -1.0), C, sign * beta, -sign * theirs.rho[0])
+    official = Machine(rows, np.where(y == 1, 1.0, -1.0), C, sign * beta, -sign * theirs.rho[0])
     (ours,) = machines(SVC(tol=TIGHT, **given).fit(X, y), y, np.ones(2))
     K = kernel(X, X, given, X)
     assert is_feasible(official) and ours.dual(K) >= official.dual(K) * (1 - 1e-13)
