@@ -28,6 +28,7 @@ from tests.models.margin.references import (
     STEPS,
     TIGHT,
     Case,
+    Machine,
     cases,
     factors,
     is_feasible,
