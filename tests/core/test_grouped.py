@@ -8,207 +8,24 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from separatrix.core.statistics import members as members_module
 from separatrix.core.statistics.grouped import GroupCounts, GroupMoments, GroupScatter, GroupSums, Members
-
-P = 3
-ORIGIN = np.array([0.0, 0.0, 1e8])
-WEIGHTS = (0.0, 0.5, 1.0, 2.0, 3.0)
-quick = settings(max_examples=20, deadline=None, derandomize=True)
-
-
-def groups_of(k):
-    """Two groups where there are enough classes."""
-    return np.arange(k) % 2 if k > 1 else np.zeros(k, dtype=int)
-
-
-def levels_of(X):
-    """The first columns as level numbers 0 … 6, missing cells kept, one negative."""
-    with np.errstate(invalid="ignore"):
-        return np.round(np.clip(X[:, :2], -1, 6))
-
-
-MAKERS = {
-    "moments": lambda X, m: GroupMoments.of(X, m),
-    "centred moments": lambda X, m: GroupMoments.centred(X, m),
-    "scatter": lambda X, m: GroupScatter.of(X, m, groups_of(m.k)),
-    "pooled scatter": lambda X, m: GroupScatter.of(X, m, np.zeros(m.k, dtype=int)),
-    "class scatter": lambda X, m: GroupScatter.of(X, m, np.arange(m.k)),
-    "sums": lambda X, m: GroupSums(m.sum(np.abs(X)), m.count),  # of counts: none negative
-    "counts": lambda X, m: GroupCounts.of(levels_of(X), m),
-}
-every = pytest.mark.parametrize("name", MAKERS)
-removable = pytest.mark.parametrize("name", ["moments", "centred moments", "sums"])
-with_gaps = pytest.mark.parametrize("name", ["moments", "centred moments", "counts"])
-
-
-@st.composite
-def tables(draw, min_rows=0, max_rows=14, most_classes=4, gaps=False, weights=WEIGHTS):
-    """Rows on columns of different unit and origin (one at 1e8 ± 3), K, codes with −1 for no class, weights."""
-    n = draw(st.integers(min_rows, max_rows))
-    k = draw(st.integers(1, most_classes))
-    cell = st.integers(-3000, 3000).map(lambda v: v / 1000)
-    Z = draw(hnp.arrays(np.float64, (n, P), elements=cell))
-    unit = 10.0 ** draw(hnp.arrays(np.int64, P, elements=st.integers(-6, 6)))
-    unit[2] = 1.0
-    X = Z * unit + ORIGIN
-    if gaps:
-        X[draw(hnp.arrays(np.bool_, (n, P)))] = np.nan
-    codes = draw(hnp.arrays(np.int64, n, elements=st.integers(-1, k - 1)))
-    weight = draw(st.none() | hnp.arrays(np.float64, n, elements=st.sampled_from(weights)))
-    return X, k, codes.astype(np.intp), weight
-
-
-def some(weight, rows):
-    return None if weight is None else weight[rows]
-
-
-def parts(s):
-    """(value, size against which an error of it is judged) of each fact."""
-    if isinstance(s, GroupMoments):
-        return [(s.weight, 1.0), (s.mean, 1e-300 + np.abs(s.mean)), (s.mean + s.tail, 1e-300 + np.abs(s.mean)),
-                (s.second, 1e-300 + s.second)]  # fmt: skip
-    if isinstance(s, GroupScatter):
-        length = np.sqrt(np.maximum(np.einsum("gii->gi", s.scatter), 0)) + 1e-150
-        return [(s.weight, 1.0), (s.mean, 1e-300 + np.abs(s.mean)),
-                (s.scatter, length[:, :, None] * length[:, None, :])]  # fmt: skip
-    if isinstance(s, GroupSums):
-        return [(s.value, 1.0 + np.abs(s.value)), (s.weight, 1.0)]
-    return [(t, 1.0) for t in s.tables]
-
-
-def assert_same(a, b, tol=1e-12):
-    """Equal facts; where a class has no weight its mean is no fact, and levels never seen may be left out."""
-    assert type(a) is type(b)
-    if isinstance(a, GroupCounts):
-        a, b = a + zeros_like(b), b + zeros_like(a)
-    empty = (a.weight == 0) if isinstance(a, (GroupMoments, GroupScatter)) else None
-    for (x, size), (y, _) in zip(parts(a), parts(b), strict=True):
-        assert x.shape == y.shape
-        if empty is not None and x.shape[:1] == empty.shape[:1] and x.shape == a.mean.shape:
-            gone = empty if empty.ndim == 2 else empty[:, None]
-            x, y = np.where(gone, 0.0, x), np.where(gone, 0.0, y)
-        assert np.isfinite(x).all()
-        np.testing.assert_allclose(x / size, y / size, rtol=0, atol=tol)
-
-
-def zeros_like(counts):
-    return GroupCounts(tuple(np.zeros_like(t) for t in counts.tables))
-
-
-def slack(X):
-    """The size of a column's values, for means that cancel to nearly nothing."""
-    return np.nanmax(np.abs(X - ORIGIN), axis=0, initial=0.0) if len(X) else np.zeros(P)
-
-
-def assert_same_facts(a, b, X, tol=1e-12):
-    """`assert_same`, a mean being judged against the spread of its column too."""
-    if isinstance(a, (GroupCounts, GroupSums)):
-        size = 1.0 + np.nansum(np.abs(X)) if isinstance(a, GroupSums) else 1.0
-        if isinstance(a, GroupSums):
-            np.testing.assert_allclose(a.value, b.value, rtol=0, atol=tol * size)
-            np.testing.assert_allclose(a.weight, b.weight, rtol=tol, atol=tol)
-            return
-        assert_same(a, b, tol)
-        return
-    np.testing.assert_allclose(a.weight, b.weight, rtol=1e-14, atol=1e-14)
-    live = (a.weight > 1e-14) if a.weight.ndim == 2 else (a.weight > 1e-14)[:, None]
-    size = slack(X) + 1e-300
-    for x, y in ((a.mean, b.mean), (a.mean + a.tail, b.mean + b.tail)):
-        rounding = 4 * np.finfo(float).eps * (np.abs(x) + np.abs(y))  # the mean itself is one double
-        assert (np.abs(np.where(live, x - y, 0.0)) <= tol * size + rounding).all()
-    tails = np.where(live, (a.mean - b.mean) + (a.tail - b.tail), 0.0)
-    assert (np.abs(tails) <= tol * size).all(), "mean and tail together keep what one double cannot"
-    if isinstance(a, GroupMoments):
-        assert (np.abs(a.second - b.second) <= tol * (np.abs(a.second) + size**2)).all()
-        assert (a.second >= -1e-13 * size**2).all()
-    else:
-        np.testing.assert_array_equal(a.group, b.group)
-        assert (np.abs(a.scatter - b.scatter) <= 10 * tol * np.outer(size, size) * max(1, len(X))).all()
-
-
-# ---- Members ----
-
-
-@quick
-@given(t=tables())
-def test_members_are_an_indicator_times_the_weights(t):
-    X, k, codes, weight = t
-    members = Members(k, codes=codes, weight=weight)
-    R = np.zeros((len(X), k))
-    for i, c in enumerate(codes):
-        if c >= 0:
-            R[i, c] = 1.0 if weight is None else weight[i]
-    np.testing.assert_array_equal(members.matrix, R)
-    np.testing.assert_allclose(members.count, R.sum(axis=0))
-    assert members.count.dtype == np.float64 and members.count.shape == (k,)
-    np.testing.assert_allclose(members.sum(X), R.T @ X, rtol=1e-13)
-    found = {c: (rows, w) for c, rows, w in members.classes()}
-    for c in range(k):
-        rows, w = found.get(c, (np.zeros(0, dtype=int), np.zeros(0)))
-        np.testing.assert_array_equal(np.sort(rows), np.flatnonzero(R[:, c] > 0))
-        np.testing.assert_array_equal(w, R[rows, c])
-
-
-@quick
-@given(t=tables(most_classes=60, max_rows=30))
-def test_many_classes_are_sorted_and_few_multiplied_with_one_answer(t):
-    X, k, codes, weight = t
-    X = X - ORIGIN
-    few = Members(k, codes=codes, weight=weight).matrix.T @ X
-    out = []
-    for limit in (0, 1000):
-        old, members_module.FEW_CLASSES = members_module.FEW_CLASSES, limit
-        try:
-            out.append(Members(k, codes=codes, weight=weight).sum(X))
-        finally:
-            members_module.FEW_CLASSES = old
-    for sums in out:
-        np.testing.assert_allclose(sums, few, rtol=1e-12, atol=1e-12 * (1 + np.abs(X).sum()))
-
-
-def test_more_classes_than_are_multiplied():
-    rng = np.random.default_rng(0)
-    k = 3 * members_module.FEW_CLASSES
-    X, codes = rng.normal(1e3, 1.0, (700, P)), rng.integers(-1, k - 5, 700)
-    weight = rng.choice(WEIGHTS, 700)
-    moments = GroupMoments.of(X, Members(k, codes=codes, weight=weight))
-    scatter = GroupScatter.of(X, Members(k, codes=codes, weight=weight), np.arange(k))
-    for c in range(k):
-        rows, w = X[codes == c], weight[codes == c]
-        np.testing.assert_allclose(moments.weight[c], w.sum())
-        if w.sum() == 0:
-            assert not moments.second[c].any() and not scatter.scatter[c].any()
-            continue
-        mean = np.average(rows, axis=0, weights=w)
-        np.testing.assert_allclose(moments.mean[c], mean, rtol=1e-13)
-        np.testing.assert_allclose(scatter.mean[c], mean, rtol=1e-13)
-        S = (rows - mean).T * w @ (rows - mean)
-        np.testing.assert_allclose(moments.second[c], np.diag(S), rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(scatter.scatter[c], S, rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize("k", [1, 3, 100])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_no_rows_and_rows_of_no_class(k, weighted):
-    for n in (0, 5):
-        codes = np.full(n, -1)
-        weight = np.ones(n) if weighted else None
-        members = Members(k, codes=codes, weight=weight)
-        X = np.full((n, P), 7.0)
-        assert members.sum(X).tolist() == np.zeros((k, P)).tolist()
-        assert members.count.tolist() == [0.0] * k
-        assert members.classes() == []
-        for name, make in MAKERS.items():
-            for x, _ in parts(make(X, members)):
-                assert not x.any(), name
-    with np.errstate(all="raise"):
-        GroupMoments.of(np.zeros((0, P)), Members(k, soft=np.zeros((0, k))))
-
+from tests.core.grouped_tables import (
+    MAKERS,
+    P,
+    assert_same_facts,
+    every,
+    parts,
+    quick,
+    removable,
+    slack,
+    some,
+    tables,
+    with_gaps,
+)
 
 # ---- laws of merging ----
 

@@ -57,7 +57,7 @@ def in_single(coef: FloatArray, intercept: FloatArray, mean: FloatArray | None) 
     return (w, b) if held.all() and (np.isfinite(b) == np.isfinite(intercept)).all() else (coef, intercept)
 
 
-def single_rounding(coef: Any, intercept: Any, spread: FloatArray) -> float:
+def single_rounding(coef: FloatArray, intercept: FloatArray, spread: FloatArray) -> float:
     """How far `in_single` moves a score, as a root mean square over rows and summed over classes, at most.
 
     u (Σ_j |w_j| spread_j + |b|) of each class, u = 2⁻²⁴; 0 for weights that are not float32.

@@ -60,7 +60,7 @@ class Encoding:
     columns: tuple[Column, ...]
 
     @classmethod
-    def learn(cls, estimator: Any, X: Any) -> Encoding:
+    def learn(cls, estimator: object, X: Any) -> Encoding:
         """The key of a training table; the estimator learns its column names and number.
 
         Levels are sorted (by type name and text where they have no order); a pandas Categorical and a Polars
@@ -68,7 +68,7 @@ class Encoding:
         """
         return cls(tuple(c.added_to(Column(c.name, c.kind)) for c in _read(estimator, X)[0]))
 
-    def extended(self, estimator: Any, X: Any) -> Encoding:
+    def extended(self, estimator: object, X: Any) -> Encoding:
         """This key with the levels of X it lacks after its own; the kinds stay as they were learned."""
         pairs = zip(self.columns, _read(estimator, X, self.columns)[0])
         return Encoding(tuple(read.added_to(column) for column, read in pairs))
@@ -94,7 +94,7 @@ class Encoding:
             moves.append(to if a.kind == "category" else None)
         return moves
 
-    def encode(self, estimator: Any, X: Any, *, unseen: float = -1.0) -> np.ndarray:
+    def encode(self, estimator: object, X: Any, *, unseen: float = -1.0) -> np.ndarray:
         """X as an (n, p) float64 matrix in C order; a level this key lacks becomes ``unseen``.
 
         A numeric array, if float64 in C order or float32 (it stays so), comes back itself: copy before you write.
@@ -164,7 +164,9 @@ class _Cells:
         )
 
 
-def _read(estimator: Any, X: Any, trained: tuple[Column, ...] = ()) -> tuple[list[_Cells], np.ndarray | None]:
+def _read(
+    estimator: object, X: Any, trained: tuple[Column, ...] = ()
+) -> tuple[list[_Cells], np.ndarray | None]:
     """The columns of X, as the trained ones if there are any, and X itself where it is an array of numbers."""
     named, reset = is_frame(X), not trained
     if issparse(X):

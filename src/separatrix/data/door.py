@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 
-def read_table(estimator: Any, X: Any, *, reset: bool, missing: bool = False) -> Any:
+def read_table(estimator: object, X: Any, *, reset: bool, missing: bool = False) -> Any:
     """X as an ndarray, a CSR matrix or a Dask collection; column names and number set or compared.
 
     With ``missing`` a frame's empty cells become NaN; without, they are refused by name.
@@ -87,7 +87,7 @@ def _refuse_dates(X: Any) -> None:
         )
 
 
-def _dask_table(estimator: Any, X: Any, *, reset: bool) -> Any:
+def _dask_table(estimator: object, X: Any, *, reset: bool) -> Any:
     if hasattr(X, "_meta") and hasattr(X, "columns"):
         _check_feature_names(estimator, X._meta, reset=reset)
         frame_cells(X._meta)
@@ -97,7 +97,7 @@ def _dask_table(estimator: Any, X: Any, *, reset: bool) -> Any:
     return X
 
 
-def read_for_prediction(estimator: Any, X: Any) -> Any:
+def read_for_prediction(estimator: object, X: Any) -> Any:
     """The table of a prediction: same columns as in training, and every cell finite."""
     X = read_table(estimator, X, reset=False)
     if is_dask(X):
@@ -111,7 +111,7 @@ def read_for_prediction(estimator: Any, X: Any) -> Any:
 
 
 def rows_of(
-    estimator: Any, X: Any, y: Any = None, weight: FloatArray | None = None, *, missing: bool = False
+    estimator: object, X: Any, y: Any = None, weight: FloatArray | None = None, *, missing: bool = False
 ) -> Rows:
     """Rows on their grid from what :func:`read_table` returned."""
     if not is_dask(X):
@@ -126,7 +126,7 @@ def rows_of(
     return Rows(parts, edges[-1], int(X.shape[1]), edges, y, weight, single)
 
 
-def refuse_nonfinite(estimator: Any, rows: Rows, moments: Moments) -> None:
+def refuse_nonfinite(estimator: object, rows: Rows, moments: Moments) -> None:
     """Raise, naming column and row, when the moments betray a NaN or an infinity."""
     bad = ~np.isfinite(moments.mean) | ~np.isfinite(moments.variance)
     if not bad.any():
@@ -141,7 +141,7 @@ def refuse_nonfinite(estimator: Any, rows: Rows, moments: Moments) -> None:
     raise ValueError(f"column {column} holds values too large to square: divide it by a power of ten")
 
 
-def refuse_infinite(estimator: Any, X: Any, start: int = 0) -> None:
+def refuse_infinite(estimator: object, X: Any, start: int = 0) -> None:
     """Raise, naming column and row, when a cell is infinite; NaN is a missing cell, and legal."""
     cells = X if isinstance(X, np.ndarray) else X.data
     if cells.dtype.kind != "f" or cells.size == 0 or np.isfinite(cells.sum()):
@@ -154,14 +154,14 @@ def refuse_infinite(estimator: Any, X: Any, start: int = 0) -> None:
         )
 
 
-def refuse_not_finite(estimator: Any, cells: np.ndarray, start: int = 0) -> None:
+def refuse_not_finite(estimator: object, cells: np.ndarray, start: int = 0) -> None:
     """Raise, naming column and row, when a cell is missing or infinite."""
     finite = np.isfinite(cells)
     if not finite.all():
         raise ValueError(_nonfinite_message(estimator, cells, finite, start))
 
 
-def _nonfinite_message(estimator: Any, cells: Any, finite: np.ndarray, start: int = 0) -> str:
+def _nonfinite_message(estimator: object, cells: Any, finite: np.ndarray, start: int = 0) -> str:
     i, j = (int(v[0]) for v in np.nonzero(~finite))
     value = cells[i, j]
     what = "NaN" if np.isnan(value) else "infinity"
@@ -173,18 +173,19 @@ def _nonfinite_message(estimator: Any, cells: Any, finite: np.ndarray, start: in
     )
 
 
-def column_name(estimator: Any, j: int) -> str:
+def column_name(estimator: object, j: int) -> str:
     """The name of column j in quotes where columns have names, else its index."""
     names = getattr(estimator, "feature_names_in_", None)
     return str(j) if names is None else repr(str(names[j]))
 
 
-def is_positive(value: Any, *, finite: bool = False) -> bool:
+def is_positive(value: object, *, finite: bool = False) -> bool:
     """Whether a parameter is a real number above zero (no NaN, no boolean)."""
-    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    return real and value > 0 and (not finite or value < np.inf)
+    if not isinstance(value, (int, float, np.integer, np.floating)) or isinstance(value, bool):
+        return False
+    return bool(value > 0) and (not finite or bool(value < np.inf))
 
 
-def is_count(value: Any) -> bool:
+def is_count(value: object) -> bool:
     """Whether a parameter is a whole number."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -22,7 +22,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from itertools import islice
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from separatrix.data.interrupts import check
 from separatrix.data.pool import available_cores, one_blas_thread, threads
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 SIGNAL = 0.2  # seconds after which a wait for threads looks for a Ctrl-C
 
 Kind = Literal["serial", "threads", "dask"]
-Local = Callable[["Block", Any, Any], tuple[Any, Any]]
+S = TypeVar("S")  # a statistic
+T = TypeVar("T")
+Local = Callable[["Block", Any, Any], tuple[S, Any]]
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ def engine(
         _current.reset(token)
 
 
-def _is_count(number: Any) -> bool:
+def _is_count(number: object) -> bool:
     return not isinstance(number, bool) and isinstance(number, Integral) and int(number) >= 1
 
 
@@ -99,8 +101,8 @@ def _need_dask() -> None:
 
 
 def sweep(
-    local: Local, rows: Rows, params: Any = None, memo: Sequence[Any] | None = None, *, light: bool = False
-) -> tuple[Any, list[Any]]:
+    local: Local[S], rows: Rows, params: Any = None, memo: Sequence[Any] | None = None, *, light: bool = False
+) -> tuple[S, list[Any]]:
     """Apply ``local`` to every block and add the statistics up the fixed tree.
 
     Returns the total and the list of memos, one a block, to hand to the next sweep. ``light``: so little work a
@@ -120,12 +122,12 @@ def sweep(
 
 
 def _run(
-    local: Local, rows: Rows, params: Any, memos: Sequence[Any], blocks: Iterable[int]
-) -> tuple[Any, list[Any]]:
+    local: Local[S], rows: Rows, params: Any, memos: Sequence[Any], blocks: Iterable[int]
+) -> tuple[S, list[Any]]:
     """Some blocks in order, added up as they come."""
     kept: list[Any] = []
 
-    def stats() -> Iterator[Any]:
+    def stats() -> Iterator[S]:
         for i in blocks:
             stat, memo = local(rows.block(i), params, memos[i])
             kept.append(memo)
@@ -136,8 +138,8 @@ def _run(
 
 
 def _threaded(
-    local: Local, rows: Rows, params: Any, memos: Sequence[Any], workers: int
-) -> tuple[Any, list[Any]]:
+    local: Local[S], rows: Rows, params: Any, memos: Sequence[Any], workers: int
+) -> tuple[S, list[Any]]:
     """Runs of blocks side by side, at most two a worker under way, so memory stays bounded.
 
     A run is as long as a power of two, so that it is a whole branch of the merge tree: the sum is the same
@@ -146,15 +148,15 @@ def _threaded(
     length = 1 << max(rows.n_blocks // (4 * workers), 1).bit_length() - 1
     runs = [range(a, min(a + length, rows.n_blocks)) for a in range(0, rows.n_blocks, length)]
 
-    def work(run: range) -> tuple[Any, list[Any]]:
+    def work(run: range) -> tuple[S, list[Any]]:
         with one_blas_thread():
             return _run(local, rows, params, memos, run)
 
     pool = threads(workers)
-    pending: list[Future[tuple[Any, list[Any]]]] = []
+    pending: list[Future[tuple[S, list[Any]]]] = []
     kept: list[Any] = []
 
-    def stats() -> Iterator[Any]:
+    def stats() -> Iterator[S]:
         waiting = iter(runs)
         pending.extend(pool.submit(work, run) for run in islice(waiting, 2 * workers))
         while pending:
@@ -169,7 +171,7 @@ def _threaded(
         wait([future for future in pending if not future.cancel()])
 
 
-def each_in_threads(work: Callable[[Any], None], items: Sequence[Any]) -> None:
+def each_in_threads(work: Callable[[T], None], items: Sequence[T]) -> None:
     """work(item) for every item, on the pool where the engine has one; an error is raised, and nothing new begun."""
     chosen = current_engine()
     workers = min(chosen.workers or available_cores(), len(items))
@@ -192,13 +194,13 @@ def each_in_threads(work: Callable[[Any], None], items: Sequence[Any]) -> None:
             task.cancel()
 
 
-def merge_tree(stats: Iterable[Any], add: Callable[[Any, Any], Any] = lambda a, b: a + b) -> Any:
+def merge_tree(stats: Iterable[S], add: Callable[[S, S], S] = operator.add) -> S:
     """Add in the order of a binary counter: the association depends on the count alone.
 
     >>> merge_tree("abcde", lambda a, b: f"({a}{b})")
     '(((ab)(cd))e)'
     """
-    stack: list[tuple[int, Any]] = []
+    stack: list[tuple[int, S]] = []
     for stat in stats:
         level = 0
         while stack and stack[-1][0] == level:
@@ -213,23 +215,19 @@ def merge_tree(stats: Iterable[Any], add: Callable[[Any, Any], Any] = lambda a, 
     return total
 
 
-def _dask_task(local: Local, block: Block, params: Any, memo: Any) -> tuple[Any, Any]:
+def _dask_task(local: Local[S], block: Block, params: Any, memo: Any) -> tuple[S, Any]:
     with one_blas_thread():
         return local(block, params, memo)
 
 
-def _dask_sweep(local: Local, rows: Rows, params: Any, memos: Sequence[Any]) -> tuple[Any, list[Any]]:
+def _dask_sweep(local: Local[S], rows: Rows, params: Any, memos: Sequence[Any]) -> tuple[S, list[Any]]:
     import dask
 
     # pure=False: a params object is new in every sweep, hashing it would cost more than it saves
     run = dask.delayed(_dask_task, pure=False)
     shared = dask.delayed(params, traverse=False)
     results = [run(local, rows.delayed_block(i), shared, memos[i]) for i in range(rows.n_blocks)]
-    add = dask.delayed(_add, pure=False)
+    add = dask.delayed(operator.add, pure=False)
     total = merge_tree([r[0] for r in results], add)
     total_value, memo_values = dask.compute(total, [r[1] for r in results])
     return total_value, list(memo_values)
-
-
-def _add(a: Any, b: Any) -> Any:
-    return a + b

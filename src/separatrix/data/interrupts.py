@@ -21,8 +21,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import TracebackType
-from typing import Any
+from types import FrameType, TracebackType
 
 _keeping: ContextVar[bool] = ContextVar("keep_going", default=False)
 _noted = False  # a Ctrl-C that nobody has answered yet
@@ -33,7 +32,7 @@ class FitUnderWay:
 
     __slots__ = ("estimator", "interrupted")
 
-    def __init__(self, estimator: Any):
+    def __init__(self, estimator: object):
         self.estimator, self.interrupted = estimator, False
 
 
@@ -110,7 +109,7 @@ def returns_interrupted() -> bool:
     return _keeping.get() and not _around.fits and not _around.loops
 
 
-def _note(number: int, frame: Any) -> None:
+def _note(number: int, frame: FrameType | None) -> None:
     global _noted
     _noted = True
     raise KeyboardInterrupt

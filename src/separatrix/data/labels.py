@@ -8,6 +8,7 @@ Labels may be of any hashable type. Cost O(n) for integers, O(n log n) otherwise
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,9 @@ def read_labels(y: Any, n: int | None) -> tuple[np.ndarray, np.ndarray]:
     return classes, codes
 
 
-def read_some_labels(y: Any, n: int | None, known: Any = None) -> tuple[np.ndarray, np.ndarray]:
+def read_some_labels(
+    y: Any, n: int | None, known: Iterable[Any] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """(classes, codes) where a row may have no label: its code is −1.
 
     No label is None or NaN, and among integers −1, unless −1 is a known class or the only other label besides
@@ -153,20 +156,20 @@ def refuse_one_class(classes: np.ndarray) -> None:
         )
 
 
-def _is_plain(y: Any) -> bool:
+def _is_plain(y: Sequence[Any]) -> bool:
     """Whether NumPy reads a list of labels as it is meant: no tuples as rows, no words made of mixed types."""
     if not any(isinstance(v, (tuple, frozenset, str, bytes, dict)) or v is None for v in y):
         return True
     return len({type(v) for v in y}) == 1 and isinstance(y[0], (str, bytes))
 
 
-def _as_objects(y: Any) -> np.ndarray:
+def _as_objects(y: Sequence[Any]) -> np.ndarray:
     array = np.empty(len(y), dtype=object)
     array[:] = y
     return array
 
 
-def is_missing(label: Any) -> bool:
+def is_missing(label: object) -> bool:
     try:
         return label is None or bool(label != label)
     except TypeError:  # pandas.NA has no truth value

@@ -206,7 +206,7 @@ def _values(y: Any, n: int) -> np.ndarray:
     return values
 
 
-def _numbers(values: np.ndarray, family: Response, present: Any = None) -> FloatArray:
+def _numbers(values: np.ndarray, family: Response, present: np.ndarray | None = None) -> FloatArray:
     """Finite numbers; a row that weighs nothing is absent, whatever it holds, and gets the response of another."""
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: y must be real numbers")
@@ -231,7 +231,7 @@ def _numbers(values: np.ndarray, family: Response, present: Any = None) -> Float
     return numbers
 
 
-def _present(frequency: FloatArray | None, precision: FloatArray | None) -> Any:
+def _present(frequency: FloatArray | None, precision: FloatArray | None) -> np.ndarray | None:
     """Which rows weigh something; None: all."""
     if frequency is None or precision is None:
         only = precision if frequency is None else frequency
@@ -263,7 +263,7 @@ def _binomial(
     precision: FloatArray | None,
     shift: FloatArray | None,
     classes: Any,
-    present: Any,
+    present: np.ndarray | None,
 ) -> Observations:
     from separatrix.core.responses import Binomial
 

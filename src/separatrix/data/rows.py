@@ -231,7 +231,7 @@ def _dense_moments(block: Block) -> Moments:
     return Moments(float(block.n), mean, np.zeros(p), scatter)
 
 
-def _moments(block: Block, _params: Any, _memo: Any) -> tuple[Moments, None]:
+def _moments(block: Block, _params: None, _memo: None) -> tuple[Moments, None]:
     if not block.sparse:
         return _dense_moments(block), None
     from separatrix.loops.sparse import column_sums

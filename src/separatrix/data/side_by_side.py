@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,15 +26,17 @@ from separatrix.data.engine import (
 )
 from separatrix.data.interrupts import until_interrupted
 
+T = TypeVar("T")
+
 DASK_ROUND = 16  # items of one call to Dask: Ctrl-C keeps the rounds that are done
 
 
 def side_by_side(
-    work: Callable[[int], Any],
+    work: Callable[[int], T],
     items: Sequence[int],
     *,
     each: Callable[[int], None] | None = None,
-) -> tuple[dict[int, Any], bool]:
+) -> tuple[dict[int, T], bool]:
     """work(item) for each on the engine's workers: what is done, by item, and whether Ctrl-C cut it short.
 
     ``each`` is told how many are done, after one at a time (on Dask after a round). A piece that Ctrl-C cuts short
@@ -44,7 +46,7 @@ def side_by_side(
     >>> side_by_side(lambda i: i * i, range(4), each=heard.append)[0][3], heard
     (9, [1, 2, 3, 4])
     """
-    done: dict[int, Any] = {}
+    done: dict[int, T] = {}
     chosen = current_engine()
     workers = min(chosen.workers or available_cores(), len(items))
     if chosen.kind == "dask":
@@ -91,12 +93,12 @@ def say_done(total: int) -> Callable[[int], None]:
 
 
 def _dask_tasks(
-    work: Callable[[int], Any], items: Sequence[int], each: Callable[[int], None] | None
-) -> tuple[dict[int, Any], bool]:
+    work: Callable[[int], T], items: Sequence[int], each: Callable[[int], None] | None
+) -> tuple[dict[int, T], bool]:
     """Items as Dask tasks, some at a time."""
     import dask
 
-    done: dict[int, Any] = {}
+    done: dict[int, T] = {}
     task = dask.delayed(_on_a_worker, pure=False)
     shared = dask.delayed(work, traverse=False)
     with until_interrupted() as watch:
@@ -108,25 +110,25 @@ def _dask_tasks(
     return _some(done, watch.interrupted)
 
 
-def _some(done: dict[int, Any], interrupted: bool) -> tuple[dict[int, Any], bool]:
+def _some(done: dict[int, T], interrupted: bool) -> tuple[dict[int, T], bool]:
     """What is done, unless Ctrl-C came before anything was."""
     if interrupted and not done:
         raise KeyboardInterrupt("nothing was finished")
     return done, interrupted
 
 
-def _on_a_worker(work: Callable[[int], Any], item: int) -> Any:
+def _on_a_worker(work: Callable[[int], T], item: int) -> T:
     with engine("serial"), one_blas_thread():
         return work(item)
 
 
-def total_of(part: Callable[[int], tuple[FloatArray, Any]], count: int, shape: tuple[int, ...]) -> Any:
+def total_of(part: Callable[[int], tuple[FloatArray, Any]], count: int, shape: tuple[int, ...]) -> FloatArray:
     """Σ_i part(i) on the engine's threads: (n, …) sums, with (rows, values) where a part speaks of some rows only.
 
     Runs of eight parts are summed in order and then the runs, whatever the number of threads.
     """
     runs = [range(a, min(a + 8, count)) for a in range(0, count, 8)]
-    sums: list[Any] = [None] * len(runs)
+    sums: list[FloatArray] = [np.zeros(0)] * len(runs)
 
     def work(r: int) -> None:
         total = np.zeros(shape)

@@ -14,11 +14,11 @@ from separatrix.core.numerics import FloatArray
 NAMED = 5  # how many culprits an error lists before it counts the rest
 
 
-def is_dask(X: Any) -> bool:
+def is_dask(X: object) -> bool:
     return type(X).__module__.split(".")[0] in ("dask", "dask_expr")
 
 
-def is_frame(X: Any) -> bool:
+def is_frame(X: object) -> bool:
     if isinstance(X, (np.ndarray, list, tuple)) or not hasattr(X, "__class__"):
         return False
     import narwhals as nw

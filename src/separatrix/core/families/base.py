@@ -19,6 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from separatrix.core.families.cells import blend, leading, outer, pooled, real
 from separatrix.core.numerics import FloatArray
 
+Drawn = NDArray[np.number]
+Moment = tuple[FloatArray, FloatArray, FloatArray | float]  # expected, observed, unit
+Prior = Mapping[str, Any] | None  # a conjugate one, by the names of a family's docstring
+Size = tuple[int, ...]
 Parameters = dict[str, FloatArray]
 Arrays = tuple[FloatArray, ...]
 Values = Iterable[ArrayLike]
@@ -55,10 +59,10 @@ class Family(ABC):
     # What a family defines, called with arrays and with floating-point warnings off.
     _derivatives: ClassVar[Callable[..., Derivatives]]  # η → A, ∇A, ∇²A
     _log_density: ClassVar[Callable[..., FloatArray]]  # x, θ by name → log p
-    _sample: ClassVar[Callable[..., NDArray[Any]]]  # rng, size, θ by name → x
+    _sample: ClassVar[Callable[..., Drawn]]  # rng, size, θ by name → x
 
     @abstractmethod
-    def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Any) -> Parameters: ...
+    def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Prior) -> Parameters: ...
 
     def _natural(self, *args: Any, **parameters: Any) -> Arrays:
         return tuple(sign * parameters[key] for key, sign in self._signs.items())
@@ -73,7 +77,7 @@ class Family(ABC):
         value = -sum(self._statistics(x)[: self._logs], np.zeros(x.shape))
         return value.sum(axis=-1) if self.multivariate else value
 
-    def _with_virtual_rows(self, w: FloatArray, means: Arrays, prior: Any) -> Arrays:
+    def _with_virtual_rows(self, w: FloatArray, means: Arrays, prior: Prior) -> Arrays:
         """The means of T with those of the virtual rows of a conjugate prior {"weight", "means"} mixed in."""
         if prior is None:
             return means
@@ -104,7 +108,9 @@ class Family(ABC):
         return np.asarray(bad.any(axis=-1) if self.multivariate else bad)
 
     @quiet
-    def estimate(self, weight: ArrayLike, means: Values, second: Any = None, prior: Any = None) -> Parameters:
+    def estimate(
+        self, weight: ArrayLike, means: Values, second: Any = None, prior: Prior = None
+    ) -> Parameters:
         """argmax_θ Σ w log p(x | θ) (+ log prior(θ)) from W = Σw, the means of `facts` and Σ w (x − m)².
 
         The axes of weight are the leading axes of the means. `prior` is the conjugate one, a dict with the names
@@ -167,7 +173,7 @@ class Family(ABC):
         return np.where(self.outside(x), -np.inf, value)
 
     @quiet
-    def sample(self, parameters: Named, size: int | tuple[int, ...], rng: Generator) -> NDArray[Any]:
+    def sample(self, parameters: Named, size: int | tuple[int, ...], rng: Generator) -> Drawn:
         """x ~ p(· | θ): size first, then the leading shape of the parameters, then the d of a row."""
         named = _named(parameters)
         shapes = [v.shape[:-1] if key == "covariance" else v.shape for key, v in named.items()]
@@ -176,7 +182,7 @@ class Family(ABC):
 
     @quiet
     def moment_residual(
-        self, parameters: Named, means: Values, second: Any = None, weight: Any = 1.0
+        self, parameters: Named, means: Values, second: Any = None, weight: ArrayLike = 1.0
     ) -> float:
         """max |E_θ[T] − T̄| / |T̄|, which is 0 at the maximum of the likelihood; a logarithm's error is absolute.
 
@@ -189,7 +195,9 @@ class Family(ABC):
             worst = max(worst, float(np.max(np.where(np.isnan(gap), np.inf, gap), initial=0.0)))
         return worst
 
-    def _moments(self, parameters: Parameters, means: Arrays, second: Any, weight: Any) -> Iterable[Any]:
+    def _moments(
+        self, parameters: Parameters, means: Arrays, second: Any, weight: ArrayLike
+    ) -> Iterable[Moment]:
         """(expected, observed, unit) of each moment to compare."""
         if second is not None and (scale := self._centred()):
             spread = second / leading(weight, np.ndim(second))

@@ -5,15 +5,13 @@ Shapes: (…) for a cell, (…, d) for a row, (…, d, d) for a matrix of it. Co
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from separatrix.core.numerics import FloatArray
 
 
-def real(x: Any) -> FloatArray:
+def real(x: ArrayLike) -> FloatArray:
     return np.asarray(
         x, dtype=np.float64
     )  # float32 too: logarithms of nearly equal numbers are subtracted later

@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 import scipy  # its submodules load on first use
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from separatrix.core.families.base import Arrays, Derivatives, Family, Parameters
+from separatrix.core.families.base import Arrays, Derivatives, Drawn, Family, Moment, Parameters, Prior, Size
 from separatrix.core.families.cells import matrix, outer, real
 from separatrix.core.numerics import FloatArray, expit, log1pexp, logit, logsumexp, softmax
 from separatrix.core.special import (
@@ -53,14 +54,14 @@ class Bernoulli(Family):
     def _derivatives(self, eta: FloatArray) -> Derivatives:
         return log1pexp(eta), (expit(eta),), lambda: matrix((expit(eta) * expit(-eta),))
 
-    def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Any) -> Parameters:
+    def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Prior) -> Parameters:
         (m,) = means
         if prior is not None:
             a, b = real(prior["a"]), real(prior["b"])
             m = (w * m + a - 1) / (w + a + b - 2)
         return {"probability": np.clip(m, 0.0, 1.0)}
 
-    def _sample(self, rng: Any, size: Any, probability: FloatArray) -> NDArray[Any]:
+    def _sample(self, rng: Generator, size: Size, probability: FloatArray) -> Drawn:
         return (rng.random(size) < probability).astype(np.int64)
 
 
@@ -80,7 +81,7 @@ class _Proportions(Family):
         n, p = getattr(self, "trials", 1), softmax(eta)
         return n * logsumexp(eta), (n * p,), lambda: n * (p[..., None] * np.eye(p.shape[-1]) - outer(p))
 
-    def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Any) -> Parameters:
+    def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Prior) -> Parameters:
         (counts,) = means
         if prior is not None:
             counts = np.maximum(w * counts + real(prior["alpha"]) - 1, 0.0)
@@ -121,7 +122,7 @@ class Categorical(_Proportions):
         value = np.take_along_axis(table, np.maximum(code, 0)[..., None], axis=-1)[..., 0]
         return np.where(x < k, value, -np.inf)
 
-    def _sample(self, rng: Any, size: Any, probabilities: FloatArray) -> NDArray[Any]:
+    def _sample(self, rng: Generator, size: Size, probabilities: FloatArray) -> Drawn:
         steps = probabilities.cumsum(axis=-1)
         return (rng.random(size[:-1])[..., None] * steps[..., -1:] >= steps).sum(axis=-1)
 
@@ -149,10 +150,12 @@ class Multinomial(_Proportions):
     def _log_density(self, x: FloatArray, probabilities: FloatArray) -> FloatArray:
         return log_multinomial(x, probabilities, np.log(probabilities))
 
-    def _sample(self, rng: Any, size: Any, probabilities: FloatArray) -> NDArray[Any]:
+    def _sample(self, rng: Generator, size: Size, probabilities: FloatArray) -> Drawn:
         return rng.multinomial(self.trials, np.broadcast_to(probabilities, size))
 
-    def _moments(self, parameters: Parameters, means: Arrays, second: Any, weight: Any) -> Iterable[Any]:
+    def _moments(
+        self, parameters: Parameters, means: Arrays, second: Any, weight: ArrayLike
+    ) -> Iterable[Moment]:
         (m,) = means
         return super()._moments(
             parameters, (m * (self.trials / m.sum(axis=-1, keepdims=True)),), second, weight

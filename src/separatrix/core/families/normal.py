@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.random import Generator
 
-from separatrix.core.families.base import Arrays, Derivatives, Family, Parameters
+from separatrix.core.families.base import Arrays, Derivatives, Drawn, Family, Parameters, Prior, Size
 from separatrix.core.families.cells import blend, matrix, outer, real, times
 from separatrix.core.numerics import FloatArray
 
@@ -72,7 +72,7 @@ class Normal(Family):
         curvature = ((v, 2 * m * v), (2 * m * v, 4 * m * m * v + 2 * v * v))
         return 0.5 * (m * first + np.log(v)), (m, m * m + v), lambda: matrix(*curvature)
 
-    def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Any) -> Parameters:
+    def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Prior) -> Parameters:
         (m,) = means
         if prior is not None:
             m0, w0 = real(prior["mean"]), real(prior["weight"])
@@ -84,7 +84,7 @@ class Normal(Family):
         v = second / w if self.variance is None else np.full(np.shape(m), self.variance)
         return {"mean": m, "variance": v}
 
-    def _sample(self, rng: Any, size: Any, mean: FloatArray, variance: Any = None) -> NDArray[Any]:
+    def _sample(self, rng: Generator, size: Size, mean: FloatArray, variance: Any = None) -> Drawn:
         return rng.normal(mean, np.sqrt(variance if self.variance is None else self.variance), size)
 
 
@@ -140,7 +140,7 @@ class MultivariateNormal(Family):
 
         return 0.5 * (m * first).sum(axis=-1) - log_volume, (m, M), curvature
 
-    def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Any) -> Parameters:
+    def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Prior) -> Parameters:
         (m,) = means
         if prior is not None:
             m0, w0 = real(prior["mean"]), real(prior["weight"])[..., None]
@@ -148,7 +148,7 @@ class MultivariateNormal(Family):
             m, w = blend(w, m, w0, m0), w + real(prior["shape"])[..., None] + m.shape[-1] + 2
         return {"mean": m, "covariance": second / w[..., None]}
 
-    def _sample(self, rng: Any, size: Any, mean: FloatArray, covariance: FloatArray) -> NDArray[Any]:
+    def _sample(self, rng: Generator, size: Size, mean: FloatArray, covariance: FloatArray) -> Drawn:
         return mean + times(np.linalg.cholesky(covariance), rng.standard_normal(size))
 
 

@@ -15,9 +15,20 @@ from typing import Any
 
 import numpy as np
 import scipy  # its submodules load on first use
-from numpy.typing import ArrayLike, NDArray
+from numpy.random import Generator
+from numpy.typing import ArrayLike
 
-from separatrix.core.families.base import Arrays, Derivatives, Family, Parameters, Values, quiet
+from separatrix.core.families.base import (
+    Arrays,
+    Derivatives,
+    Drawn,
+    Family,
+    Parameters,
+    Prior,
+    Size,
+    Values,
+    quiet,
+)
 from separatrix.core.families.cells import leading, matrix, pooled, real
 from separatrix.core.numerics import TINY, FloatArray
 from separatrix.core.special import (
@@ -59,13 +70,13 @@ class Poisson(Family):
         rate = np.exp(eta)
         return rate, (rate,), lambda: matrix((rate,))
 
-    def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Any) -> Parameters:
+    def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Prior) -> Parameters:
         (m,) = means
         if prior is not None:
             m = np.maximum(w * m + real(prior["shape"]) - 1, 0.0) / (w + real(prior["rate"]))
         return {"rate": m}
 
-    def _sample(self, rng: Any, size: Any, rate: FloatArray) -> NDArray[Any]:
+    def _sample(self, rng: Generator, size: Size, rate: FloatArray) -> Drawn:
         return rng.poisson(rate, size)
 
 
@@ -90,13 +101,13 @@ class Exponential(Family):
     def _derivatives(self, eta: FloatArray) -> Derivatives:
         return -np.log(-eta), (-1 / eta,), lambda: matrix((1 / eta**2,))
 
-    def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Any) -> Parameters:
+    def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Prior) -> Parameters:
         rate = 1 / means[0]
         if prior is not None:
             rate = np.maximum(w + real(prior["shape"]) - 1, 0.0) / (w * means[0] + real(prior["rate"]))
         return {"rate": np.minimum(rate, LARGEST_RATE)}
 
-    def _sample(self, rng: Any, size: Any, rate: FloatArray) -> NDArray[Any]:
+    def _sample(self, rng: Generator, size: Size, rate: FloatArray) -> Drawn:
         return rng.exponential(1 / rate, size)
 
 
@@ -133,7 +144,7 @@ class Gamma(Family):
             lambda: matrix((trigamma(a), 1 / b), (1 / b, a / b**2)),
         )
 
-    def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Any) -> Parameters:
+    def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Prior) -> Parameters:
         logs, m = self._with_virtual_rows(w, means, prior)
         return self._scaled(np.log(m) - logs, m)
 
@@ -146,5 +157,5 @@ class Gamma(Family):
         a = np.fmin(gamma_shape(excess), 1e308 * m)  # so that the rate is finite
         return {"shape": a, "rate": a / m}
 
-    def _sample(self, rng: Any, size: Any, shape: FloatArray, rate: FloatArray) -> NDArray[Any]:
+    def _sample(self, rng: Generator, size: Size, shape: FloatArray, rate: FloatArray) -> Drawn:
         return np.maximum(rng.gamma(shape, 1 / rate, size), TINY)

@@ -13,9 +13,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from separatrix.core.families.base import Arrays, Derivatives, Family, Parameters, quiet
+from separatrix.core.families.base import (
+    Arrays,
+    Derivatives,
+    Drawn,
+    Family,
+    Parameters,
+    Prior,
+    Size,
+    quiet,
+)
 from separatrix.core.families.cells import pair, real
 from separatrix.core.numerics import EPS, TINY, FloatArray, softmax
 from separatrix.core.special import (
@@ -52,11 +62,11 @@ class Beta(Family):
         value, mean, curvature = dirichlet_derivatives(pair(a, b))
         return value, (mean[..., 0], mean[..., 1]), curvature
 
-    def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Any) -> Parameters:
+    def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Prior) -> Parameters:
         alpha = dirichlet_concentration(pair(*self._with_virtual_rows(w, means, prior)))
         return {"a": alpha[..., 0], "b": alpha[..., 1]}
 
-    def _sample(self, rng: Any, size: Any, a: FloatArray, b: FloatArray) -> NDArray[Any]:
+    def _sample(self, rng: Generator, size: Size, a: FloatArray, b: FloatArray) -> Drawn:
         return np.clip(rng.beta(a, b, size), TINY, 1 - EPS / 2)
 
 
@@ -92,10 +102,10 @@ class Dirichlet(Family):
         value, mean, curvature = dirichlet_derivatives(alpha)
         return value, (mean,), curvature
 
-    def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Any) -> Parameters:
+    def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Prior) -> Parameters:
         return {"concentration": dirichlet_concentration(*self._with_virtual_rows(w, means, prior))}
 
-    def _sample(self, rng: Any, size: Any, concentration: FloatArray) -> NDArray[Any]:
+    def _sample(self, rng: Generator, size: Size, concentration: FloatArray) -> Drawn:
         # In logarithms, by Gamma(α) = Gamma(α + 1) U^{1/α}: a small α would underflow in every part of a row.
         logs = np.log(rng.standard_gamma(concentration + 1, size))
         return np.maximum(softmax(logs - rng.standard_exponential(size) / concentration), TINY)

@@ -12,9 +12,9 @@ Shapes: X (n, p), K classes. Cost: O(np) for moments and sums, O(np²) for scatt
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,7 @@ class GroupMoments(Statistic):
         return cls(np.zeros((k, p)), np.zeros((k, p)), np.zeros((k, p)), np.zeros((k, p)))
 
     @classmethod
-    def of(cls, X: NDArray[Any], members: Members) -> Self:
+    def of(cls, X: np.ndarray, members: Members) -> Self:
         """Plain sums where they keep their digits, else centred class by class."""
         X = X if X.dtype == np.float64 else X.astype(np.float64)
         with np.errstate(all="ignore"):
@@ -71,7 +71,7 @@ class GroupMoments(Statistic):
         )
 
     @classmethod
-    def centred(cls, X: NDArray[Any], members: Members) -> Self:
+    def centred(cls, X: np.ndarray, members: Members) -> Self:
         k, p = members.k, X.shape[1]
         weight, mean, tail, second = np.zeros((k, p)), np.zeros((k, p)), np.zeros((k, p)), np.zeros((k, p))
         with np.errstate(all="ignore"):
@@ -104,7 +104,7 @@ class GroupMoments(Statistic):
 
     def spread(self, index: NDArray[np.intp], k: int) -> Self:
         """The same facts among k classes: class c becomes index[c]."""
-        return _spread(self, index, k)
+        return type(self)(*(_spread(getattr(self, name), index, k) for name in self.__slots__))
 
     def pooled(self) -> Self:
         """All classes as one: (1, p), the spread between classes included."""
@@ -167,7 +167,7 @@ class GroupScatter(Statistic):
         return cls(np.zeros(k), np.zeros((k, p)), np.zeros((k, p)), np.zeros((g, p, p)), np.asarray(group))
 
     @classmethod
-    def of(cls, X: NDArray[Any], members: Members, group: NDArray[np.intp]) -> Self:
+    def of(cls, X: np.ndarray, members: Members, group: NDArray[np.intp]) -> Self:
         """X without missing cells."""
         if members.soft is None:
             return cls.of_tiles([(X, members)], group, X.shape[1])
@@ -191,7 +191,7 @@ class GroupScatter(Statistic):
         return cls(count, mean, np.zeros_like(mean), scatter[None], group)
 
     @classmethod
-    def of_tiles(cls, tiles: Iterable[tuple[NDArray[Any], Members]], group: NDArray[np.intp], p: int) -> Self:
+    def of_tiles(cls, tiles: Iterable[tuple[np.ndarray, Members]], group: NDArray[np.intp], p: int) -> Self:
         """Rows with hard memberships, tile by tile: each row less its class's mean in the first tile that has it.
 
         That mean lies within the class's spread, so what is subtracted at the end is small, however far apart
@@ -273,7 +273,7 @@ class GroupSums(Statistic):
         return cls(np.zeros((k, p)), np.zeros(k))
 
     def spread(self, index: NDArray[np.intp], k: int) -> Self:
-        return _spread(self, index, k)
+        return type(self)(*(_spread(getattr(self, name), index, k) for name in self.__slots__))
 
     def __add__(self, other: Self) -> Self:
         self._check_same_shape(other)
@@ -302,7 +302,7 @@ class GroupCounts(Statistic):
         return cls(tuple(np.zeros((k, 0)) for _ in range(p)))
 
     @classmethod
-    def of(cls, X: NDArray[Any], members: Members) -> Self:
+    def of(cls, X: np.ndarray, members: Members) -> Self:
         """X holds level numbers 0, 1, …; NaN (or a negative number) is no level."""
         tables: list[FloatArray] = []
         k = members.k
@@ -322,14 +322,9 @@ class GroupCounts(Statistic):
         return cls(tuple(tables))
 
     def spread(self, index: NDArray[np.intp], k: int) -> Self:
-        out = []
-        for table in self.tables:
-            new = np.zeros((k, table.shape[1]))
-            new[index] = table
-            out.append(new)
-        return type(self)(tuple(out))
+        return type(self)(tuple(_spread(table, index, k) for table in self.tables))
 
-    def recode(self, places: list[Any]) -> Self:
+    def recode(self, places: Sequence[NDArray[np.intp] | None]) -> Self:
         """Level l of column j becomes places[j][l] (None: as it is)."""
         out = []
         for table, place in zip(self.tables, places, strict=True):
@@ -352,14 +347,11 @@ def _padded_sum(a: FloatArray, b: FloatArray) -> FloatArray:
     return total
 
 
-def _spread(statistic: Any, index: NDArray[np.intp], k: int) -> Any:
-    out = []
-    for name in statistic.__slots__:
-        old = getattr(statistic, name)
-        new = np.zeros((k, *old.shape[1:]))
-        new[index] = old
-        out.append(new)
-    return type(statistic)(*out)
+def _spread(old: FloatArray, index: NDArray[np.intp], k: int) -> FloatArray:
+    """Class c of old (K, …) becomes index[c] of k."""
+    new = np.zeros((k, *old.shape[1:]))
+    new[index] = old
+    return new
 
 
 def _heavier(a: GroupMoments, b: GroupMoments) -> tuple[FloatArray, FloatArray]:

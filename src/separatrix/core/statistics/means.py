@@ -10,19 +10,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from separatrix.core.numerics import EPS, FloatArray
 
+if TYPE_CHECKING:
+    from separatrix.core.statistics.moments import Moments
+
 TILE_ROWS = 2048
 
+Centre = tuple[float, FloatArray, FloatArray]  # weight, mean, tail
 Merged = tuple[float, FloatArray, FloatArray, FloatArray]  # weight, mean, tail, and offsets from it
 
 
-def as_block(X: ArrayLike, weight: ArrayLike | None = None) -> tuple[NDArray[Any], FloatArray]:
+def as_block(X: ArrayLike, weight: ArrayLike | None = None) -> tuple[np.ndarray, FloatArray]:
     """X as an (n, p) array in its own numeric dtype, weight as an (n,) float64 array (ones when None)."""
     X = np.asarray(X)
     if X.dtype.kind not in "biuf":
@@ -38,7 +42,7 @@ def as_block(X: ArrayLike, weight: ArrayLike | None = None) -> tuple[NDArray[Any
 
 
 def centred_tiles(
-    X: NDArray[Any], Y: NDArray[Any] | None, weight: FloatArray, rows: int
+    X: np.ndarray, Y: np.ndarray | None, weight: FloatArray, rows: int
 ) -> Iterator[tuple[FloatArray, float, FloatArray, FloatArray, FloatArray]]:
     """Yield (weights, W, mean, tail, z − mean − tail) of [X | Y] for each tile; the last array is reused.
 
@@ -89,7 +93,7 @@ def merge_means(
         return total, mean, tail, delta - shift
 
 
-def merge_two_means(a: Any, b: Any) -> Merged:
+def merge_two_means(a: Moments, b: Moments) -> Merged:
     """Total weight, mean, its tail, and how far b's mean lies from a's: `merge_means` of two, a the heavier.
 
     Written for the columns of a vocabulary: few passes, few temporaries.
@@ -104,14 +108,14 @@ def merge_two_means(a: Any, b: Any) -> Merged:
         return total, mean, tail, delta
 
 
-def two_sum(a: Any, b: Any) -> tuple[FloatArray, FloatArray]:
+def two_sum(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     """a + b as rounded, and what the rounding left out (Knuth)."""
     total = a + b
     back = total - a
     return total, (a - (total - back)) + (b - back)
 
 
-def remaining(a: Any, b: Any) -> FloatArray:
+def remaining(a: ArrayLike, b: ArrayLike) -> FloatArray:
     """a − b of weights, exactly zero where only rounding is left; ValueError where b is more than a."""
     rest = np.subtract(a, b)
     if np.any(rest < -16 * EPS * np.asarray(a)):
@@ -119,7 +123,7 @@ def remaining(a: Any, b: Any) -> FloatArray:
     return np.where(rest > 16 * EPS * np.asarray(a), rest, 0.0)
 
 
-def remaining_mean(a: Any, b: Any, rest: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+def remaining_mean(a: Centre, b: Centre, rest: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean and tail of what is left when b (weight, mean, tail) leaves a, and b's offset from them."""
     with np.errstate(all="ignore"):
         delta = (a[1] - b[1]) + (a[2] - b[2])

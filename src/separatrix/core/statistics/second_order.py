@@ -15,8 +15,9 @@ factor carries κ ε. `trustworthy` looks at a Gram and says whether the cheap o
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +26,8 @@ from separatrix.core.numerics import EPS, FloatArray
 from separatrix.core.statistic import Statistic
 from separatrix.core.statistics.means import (
     TILE_ROWS,
+    Centre,
+    Merged,
     as_block,
     centred_tiles,
     constant_columns,
@@ -196,10 +199,10 @@ class Gram(SecondOrder):
         S = np.zeros((q, q))
         facts = []
         with np.errstate(all="ignore"):
-            for w, *fact, centred in centred_tiles(X, Y, weight, TILE_ROWS):
+            for w, W, mean, tail, centred in centred_tiles(X, Y, weight, TILE_ROWS):
                 centred *= np.sqrt(w)[:, None]
                 S += centred.T @ centred
-                facts.append(fact)
+                facts.append((W, mean, tail))
             total, mean, tail, spread = merge_weighted(facts)
             S += spread.T @ spread
         return cls(total, mean, tail, S, k)
@@ -271,10 +274,10 @@ class QRFactor(SecondOrder):
         R: FloatArray = np.zeros((0, q))
         facts = []
         with np.errstate(all="ignore"):
-            for w, *fact, centred in centred_tiles(X, Y, weight, max(TILE_ROWS, 4 * q)):
+            for w, W, mean, tail, centred in centred_tiles(X, Y, weight, max(TILE_ROWS, 4 * q)):
                 centred *= np.sqrt(w)[:, None]
                 R = triangular(np.vstack([R, centred]))
-                facts.append(fact)
+                facts.append((W, mean, tail))
         total, mean, tail, spread = merge_weighted(facts)
         return cls(total, mean, tail, triangular(np.vstack([R, spread])), k)
 
@@ -306,7 +309,7 @@ def trustworthy(gram: SecondOrder, limit: float = 1e6) -> bool:
 
 def as_pair(
     X: ArrayLike, Y: ArrayLike | None, weight: ArrayLike | None
-) -> tuple[NDArray[Any], NDArray[Any] | None, FloatArray]:
+) -> tuple[np.ndarray, np.ndarray | None, FloatArray]:
     X, weight = as_block(X, weight)
     if Y is None:
         return X, None, weight
@@ -317,7 +320,7 @@ def as_pair(
     return X, Y, weight
 
 
-def joint_width(X: NDArray[Any], Y: NDArray[Any] | None) -> tuple[int, int]:
+def joint_width(X: np.ndarray, Y: np.ndarray | None) -> tuple[int, int]:
     """Columns in all, and how many of them are targets."""
     k = 0 if Y is None else Y.shape[1]
     return X.shape[1] + k, k
@@ -329,7 +332,7 @@ def check_pair(a: SecondOrder, b: SecondOrder) -> None:
         raise ValueError(f"cannot merge {type(a).__name__}: {a.targets} targets here and {b.targets} there")
 
 
-def merge_weighted(facts: Any) -> tuple[float, FloatArray, FloatArray, FloatArray]:
+def merge_weighted(facts: Iterable[Centre]) -> Merged:
     """Merge (weight, mean, tail) triples; the last array holds the rows √w (mean − overall mean)."""
     W, means, tails = (np.array(part) for part in zip(*facts, strict=True))
     total, mean, tail, offset = merge_means(W, means, tails)
@@ -367,7 +370,7 @@ def least_norm_step(null: FloatArray, b: FloatArray, scale: FloatArray) -> Float
     return step
 
 
-def last_dependent(null: FloatArray, fallback: NDArray[Any]) -> NDArray[np.intp]:
+def last_dependent(null: FloatArray, fallback: np.ndarray) -> NDArray[np.intp]:
     """The columns that depend on those before them, from a basis (p, m) of the combinations that vanish.
 
     The set that pivoting leaves out hangs on rounding; this one does not: of two equal columns, the later.
