@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 
 from separatrix import LogisticRegression, SeparationWarning
+from separatrix.inference.covariance import covariance_matrix, inner_covariance
 from tests.inference.direct import CANONICAL, FREE, both, few, kinds, seeds
 from tests.models.reference import overlapping, quiet
 
@@ -155,3 +156,13 @@ def test_separated_classes_have_no_errors_against_any_reference():
     with quiet(SeparationWarning):
         two.fit(X[:100], y[:100])
     assert np.isnan(two.standard_errors("HC0")).all() and np.isnan(two.covariance_).all()
+
+
+@pytest.mark.parametrize("kind", ["model", "HC0", "HC3"])
+def test_a_covariance_is_that_of_the_inner_coordinates_turned(kind):
+    model, _ = both("poisson")
+    fit = model._likelihood_
+    U = fit.user_map
+    np.testing.assert_allclose(
+        covariance_matrix(fit, kind), U @ inner_covariance(fit, kind) @ U.T, rtol=1e-10, atol=1e-14
+    )

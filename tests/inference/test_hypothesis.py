@@ -8,6 +8,7 @@ from hypothesis import given
 from scipy import stats
 
 from separatrix import LogisticRegression, anova
+from separatrix.inference.hypothesis import quantile, tail_probability
 from tests.inference.direct import FREE, both, draw, few, glm, kinds, seeds
 from tests.models.reference import overlapping, quiet
 
@@ -108,3 +109,11 @@ def test_likelihood_ratios_of_a_fit_that_stopped_early(make):
     except ValueError as refusal:
         found = whole.test(0).statistic if "converge" in str(refusal) else np.nan
     assert found == pytest.approx(whole.test(0).statistic, rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "poisson"])
+def test_a_quantile_leaves_its_share_in_the_tails(kind):
+    model, d = both(kind)
+    reach = quantile(model._likelihood_, 0.9)
+    assert reach == pytest.approx(stats.t.ppf(0.95, d.df) if d.free else stats.norm.ppf(0.95))
+    np.testing.assert_allclose(tail_probability(model._likelihood_, np.array([reach, -reach])), 0.1)

@@ -10,7 +10,7 @@ from scipy import optimize, stats
 
 from separatrix import GeneralizedLinearModel, LogisticRegression
 from separatrix.core.responses import GlmLoss
-from tests.inference.direct import both, firth_objective
+from tests.inference.direct import both, firth_objective, kinds
 from tests.models.reference import overlapping
 
 # ---- K classes, statsmodels, reference classes ----
@@ -129,3 +129,16 @@ def test_the_gaussian_likelihood_is_the_maximised_one():
     assert model.aic_ == pytest.approx(8 - 2 * model.log_likelihood_)  # the dispersion is a parameter too
     assert np.isnan(both("tweedie")[0].aic_)
     assert "—" in str(both("tweedie")[0].summary())
+
+
+@kinds
+def test_the_parameters_are_the_inner_ones_turned(kind):
+    """β = Uθ, with and without the rows at hand."""
+    model, d = both(kind)
+    fit = model._likelihood_
+    np.testing.assert_allclose(fit.user_map @ fit.theta.T.ravel(), d.beta, rtol=1e-8)
+    light = fit.without_data()
+    assert not light.has_data and light.names == ("(Intercept)", "x0", "x1")
+    np.testing.assert_array_equal(light.model_covariance, fit.model_covariance)
+    with pytest.raises(ValueError, match="goes through the data of the fit again"):
+        light.need_data("a residual")

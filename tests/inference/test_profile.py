@@ -7,6 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 from separatrix import GeneralizedLinearModel
+from separatrix.inference.profile import constrained_minimum
 from tests.inference.direct import Direct, both, kinds
 
 
@@ -63,3 +64,17 @@ def test_a_profile_interval_without_an_end():
             assert direct.value(direct.constrained({1: end})) == pytest.approx(
                 direct.value(direct.beta) + rise, rel=1e-6
             )
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "logit", "gamma log"])
+def test_the_minimum_under_a_constraint_has_a_slope_along_it_alone(kind):
+    """Aθ = r is met, and ∇F is a combination of A's rows (Lagrange)."""
+    model, _ = both(kind)
+    fit = model._likelihood_
+    A, r = np.array([[0.3, 1.0, -0.5]]), np.array([0.1])
+    found = constrained_minimum(fit.objective, fit.theta, fit.at, A, r)
+    assert found.reached and A @ found.theta.T.ravel() == pytest.approx(r, abs=1e-9)
+    slope = found.at.gradient.T.ravel()
+    along = A.T @ np.linalg.lstsq(A.T, slope, rcond=None)[0]
+    np.testing.assert_allclose(slope, along, atol=1e-8 * np.abs(slope).max() + 1e-12)
+    assert found.at.value >= fit.at.value

@@ -9,6 +9,7 @@ from hypothesis import given
 from scipy import stats
 
 from separatrix import GeneralizedLinearModel
+from separatrix.inference.residuals import residuals
 from tests.inference.direct import FREE, both, draw, few, glm, kinds, seeds
 
 
@@ -72,3 +73,9 @@ def test_residuals_of_counts_and_proportions():
     np.testing.assert_allclose(model.residuals() ** 2, 2 * part, atol=1e-9)
     log_p = stats.binom.logpmf(wins, trials, mu).sum()
     assert model.log_likelihood_ == pytest.approx(log_p, rel=1e-9)
+
+
+def test_responses_less_their_means_vanish_along_every_column_of_a_canonical_model():
+    model, d = both("poisson", frequency=True)
+    raw = residuals(model._likelihood_, "response")
+    np.testing.assert_allclose(d.A.T @ (d.f * raw), 0.0, atol=1e-8)

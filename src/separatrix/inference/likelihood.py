@@ -367,19 +367,9 @@ class Likelihood:
 
 # what needs the rows once, and is kept when they are left behind
 _SETTLED = (
-    *(
-        "at",
-        "information",
-        "root",
-        "half_deviance",
-        "dispersion",
-        "log_likelihood",
-        "rank",
-        "beta",
-        "estimable",
-    ),
-    *("inner_covariance", "model_covariance"),
-)
+    "at", "information", "root", "half_deviance", "dispersion", "log_likelihood", "rank", "beta", "estimable",
+    "inner_covariance", "model_covariance",
+)  # fmt: skip
 
 
 def user_rows(c: Coordinates, fit_intercept: bool) -> FloatArray:

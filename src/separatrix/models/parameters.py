@@ -120,8 +120,7 @@ def warn_of(verdict: Verdict, remedy: str, way: str) -> None:
     if verdict.status == "no optimum":
         warn(
             f"no maximum-likelihood estimate exists: {verdict.findings[0]}. coef_ shows ±inf or NaN where a "
-            "weight has no "
-            f"finite value; predictions are those of the limit. {remedy}",
+            f"weight has no finite value; predictions are those of the limit. {remedy}",
             SeparationWarning,
         )
     elif verdict.status == "not converged":

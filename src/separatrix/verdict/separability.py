@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
+from separatrix.data.door import is_dask, read_labels, read_table, read_weights, refuse_nonfinite
 from separatrix.data.engine import one_blas_thread
 from separatrix.data.rows import Rows
 from separatrix.verdict import proof
@@ -82,20 +83,14 @@ class Separability:
 
     def check(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> bool:
         """Whether the proof holds on these data, by a function that knows nothing of how it was found."""
-        from separatrix.data.door import is_dask, read_labels, read_table, read_weights
-
-        X = read_table(_Door(), X.compute() if is_dask(X) else X, reset=True)
-        classes, codes = read_labels(y, X.shape[0])
-        weight = read_weights(sample_weight, X.shape[0])
-        keep = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight > 0)
-        present, codes = np.unique(codes[keep], return_inverse=True)
-        if tuple(classes[present].tolist()) != self.classes:
+        X, classes, codes, keep, n = _read(_Door(), X, y, sample_weight)
+        if tuple(classes.tolist()) != self.classes:
             return False
         arrays = [a for a in (self.margins, self.weights) if a is not None]
-        if len(keep) != self.n_rows or any(len(a) != X.shape[0] for a in arrays):
+        if X.shape[0] != self.n_rows or any(len(a) != n for a in arrays):
             return False
         with one_blas_thread():
-            return self._holds(X if len(keep) == X.shape[0] else X[keep], codes, keep)
+            return self._holds(X, codes, np.arange(n) if keep is None else keep)
 
     def _holds(self, X: Any, codes: np.ndarray, keep: np.ndarray) -> bool:
         k = max(2, len(self.classes))
@@ -181,38 +176,35 @@ def separability(
     sample_weight : (n,) or None
     fit_intercept : whether the hyperplane may leave the origin
     """
-    from separatrix.data.door import (
-        is_dask,
-        read_labels,
-        read_table,
-        read_weights,
-        refuse_nonfinite,
-    )
-
     door = _Door()
-    if is_dask(X):
-        X = X.compute()
-    X = read_table(door, X, reset=True)
-    classes, codes = read_labels(y, X.shape[0])
-    weight = read_weights(sample_weight, X.shape[0])
-    keep = None if weight is None or (weight > 0).all() else np.flatnonzero(weight > 0)
-    if keep is not None:
-        present, codes_kept = np.unique(codes[keep], return_inverse=True)
-        classes, X_kept, codes = classes[present], X[keep], codes_kept
-    else:
-        X_kept = X
+    X, classes, codes, keep, n = _read(door, X, y, sample_weight)
     if len(classes) < 2:
         raise ValueError(
             f"the data contain only one class, {classes.tolist()[0]!r}: separability is between classes"
         )
-    rows = Rows.of(X_kept, codes)
+    rows = Rows.of(X, codes)
     moments = rows.moments()
     refuse_nonfinite(door, rows, moments)
     names = getattr(door, "feature_names_in_", None)
     result = separability_of_rows(
         rows, moments, len(classes), fit_intercept=fit_intercept, names=names, classes=tuple(classes.tolist())
     )
-    return result if keep is None else _spread(result, keep, X.shape[0])
+    return result if keep is None else _spread(result, keep, n)
+
+
+def _read(
+    door: _Door, X: Any, y: Any, sample_weight: ArrayLike | None
+) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray | None, int]:
+    """Rows that weigh something, their classes and codes, which they are (None: all) of how many."""
+    X = read_table(door, X.compute() if is_dask(X) else X, reset=True)
+    n = int(X.shape[0])
+    classes, codes = read_labels(y, n)
+    weight = read_weights(sample_weight, n)
+    if weight is None or (weight > 0).all():
+        return X, classes, codes, None, n
+    keep = np.flatnonzero(weight > 0)
+    present, codes = np.unique(codes[keep], return_inverse=True)
+    return X[keep], classes[present], codes, keep, n
 
 
 def separability_of_rows(

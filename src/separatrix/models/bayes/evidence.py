@@ -47,17 +47,7 @@ class EvidenceComparison:
         if by not in ("evidence", "bic"):
             raise ValueError(f'by={by!r} is unknown: rank by "evidence" or by "bic"')
         order = np.argsort(-self.log_evidence if by == "evidence" else self.bic, kind="stable")
-        columns = {
-            name: getattr(self, name)[order]
-            for name in (
-                "log_evidence",
-                "log_likelihood",
-                "log_occam_factor",
-                "bic",
-                "n_parameters",
-                "probability",
-            )
-        }
+        columns: dict[str, Any] = {k: v[order] for k, v in vars(self).items() if isinstance(v, np.ndarray)}
         return replace(self, names=tuple(self.names[i] for i in order), **columns)
 
     def table(self) -> Summary:
@@ -135,17 +125,10 @@ def compare_evidence(
     for name, model in named:
         fitted[name] = clone(model)
         last.append(_fit(fitted[name], X, y, sample_weight))
-    log_evidence = np.array([m.log_evidence_ for m in last])
-    found = EvidenceComparison(
-        tuple(fitted),
-        log_evidence,
-        np.array([m.log_likelihood_ for m in last]),
-        np.array([m.log_occam_factor_ for m in last]),
-        np.array([m.bic_ for m in last]),
-        np.array([m.n_parameters_ for m in last]),
-        softmax(log_evidence + weights),
-        fitted,
-    )
+    figures = ("log_evidence", "log_likelihood", "log_occam_factor", "bic", "n_parameters")
+    columns = {name: np.array([getattr(m, name + "_") for m in last]) for name in figures}
+    probability = softmax(columns["log_evidence"] + weights)
+    found = EvidenceComparison(tuple(fitted), **columns, probability=probability, models=fitted)
     return found.ranked(by)
 
 
@@ -188,12 +171,10 @@ def _model_prior(prior: Sequence[float] | None, count: int) -> FloatArray:
     if prior is None:
         return np.zeros(count)
     weights = np.asarray(prior, dtype=float)
-    if (
-        weights.shape != (count,)
-        or not np.isfinite(weights).all()
-        or (weights < 0).any()
-        or not weights.any()
-    ):
+    proper = (
+        weights.shape == (count,) and np.isfinite(weights).all() and (weights >= 0).all() and weights.any()
+    )
+    if not proper:
         raise ValueError(f"prior must be {count} numbers, none negative, one a model; got {prior!r}")
     with np.errstate(divide="ignore"):
         return np.log(weights)

@@ -228,11 +228,7 @@ class _Model:
 
 
 def _better(
-    model: _Model,
-    start: FloatArray,
-    bounds: tuple[FloatArray, FloatArray],
-    says: np.ndarray,
-    reach: float,
+    model: _Model, start: FloatArray, bounds: tuple[FloatArray, FloatArray], says: np.ndarray, reach: float
 ) -> tuple[FloatArray, float, tuple[FloatArray, FloatArray]]:
     """(α', the gain promised, where the mode will be) by the model, log α' no further than ``reach`` from log α.
 

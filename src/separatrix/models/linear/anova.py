@@ -224,8 +224,7 @@ def _refuse_unlike(smaller: Likelihood, larger: Likelihood) -> None:
     if len(a.y) != len(b.y):
         raise ValueError(
             f"the models were fitted on different rows: {len(a.y)} and {len(b.y)}; drop rows with missing "
-            "cells first, "
-            "then fit both"
+            "cells first, then fit both"
         )
     for what, one, other in _pairs(a, b):
         if not _same(one, other):

@@ -22,7 +22,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core import links
 from separatrix.core.caller import warn
-from separatrix.core.linear import LinearRule
 from separatrix.core.links import Link
 from separatrix.core.numerics import FloatArray
 from separatrix.core.responses import GlmLoss, Response, response, response_name
@@ -40,8 +39,8 @@ from separatrix.data.observations import read_observations
 from separatrix.inference.likelihood import Likelihood
 from separatrix.inference.mixin import PENALISED, Inferential
 from separatrix.models.linear.existence import Existence, find_out, gone_on, worth_a_proof
-from separatrix.models.linear.glm_frames import Given, ReadsFormulas
-from separatrix.models.linear.glm_problem import GlmProblem, glm_loss, known_dispersion
+from separatrix.models.linear.glm_frames import EXTRAS, Given, ReadsFormulas
+from separatrix.models.linear.glm_problem import GlmProblem, glm_loss, known_dispersion, means
 from separatrix.models.linear.glm_verdict import glm_verdict
 from separatrix.models.linear.null_model import null_deviance, null_intercept
 from separatrix.models.parameters import check_limits, objective_kind, threads, warn_of
@@ -199,13 +198,13 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
                 raise ValueError("an offset beside Dask rows is not read: call X.compute() first")
             lazy = cells.to_dask_array(lengths=True) if hasattr(cells, "columns") else cells
             # the rule and the link alone go with the blocks: the model would bring the rows of its fit
-            light = partial(_means, rule=self.rule_, link=self.link_, shift=None, kind=kind)
+            light = partial(means, rule=self.rule_, link=self.link_, shift=None, kind=kind)
             return lazy.rechunk({1: -1}).map_blocks(light, dtype=float, drop_axis=1)
         if whole is None:
-            return self._mean(cells, shift, kind)
+            return means(cells, self.rule_, self.link_, shift, kind)
         if not whole.any():
             return np.full(len(whole), np.nan)
-        some = self._mean(cells, shift, kind)
+        some = means(cells, self.rule_, self.link_, shift, kind)
         values = np.full(len(whole), np.nan, dtype=some.dtype)
         values[whole] = some
         return values
@@ -237,7 +236,11 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         n = cells.shape[0] if lazy is None else len(lazy)
         labels = getattr(self, "classes_", None)
         seen = read_observations(y, n, family, link, sample_weight, classes=labels, **given)
-        mu = lazy if lazy is not None else self._mean(cells, seen.offset, "mean").astype(np.float64)
+        mu = (
+            lazy
+            if lazy is not None
+            else means(cells, self.rule_, link, seen.offset, "mean").astype(np.float64)
+        )
         fitted = seen.total(family.unit_deviance(seen.y, mu))
         constant = null_deviance(family, link, seen, null_intercept(family, link, seen, True), True)
         return 1.0 - fitted / constant if constant > 0 else float(fitted == 0)
@@ -384,9 +387,6 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         cost = max(float(objective.evaluate(shown).value) - verdict.objective, 0.0)
         return replace(verdict, gap=verdict.gap + cost, tol=verdict.tol + 4.0 * cost)
 
-    def _mean(self, cells: Any, shift: FloatArray | None, kind: str) -> FloatArray:
-        return _means(cells, self.rule_, self.link_, shift, kind)
-
     def _limits_of_coefficients(self) -> FloatArray:
         return np.append(self.intercept_, self.coef_) if self.fit_intercept else self.coef_
 
@@ -402,11 +402,9 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
             raise AttributeError(f"GeneralizedLinearModel has no {name}_ here: {PENALISED}")
         return super()._known(name)
 
-    def _objectives_of(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **given: Any
-    ) -> list[Part]:
+    def _objectives_of(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> list[Part]:
         """(objective, weights, intercept) of this estimator on given data."""
-        return self._parts(self._read_again(X, y, sample_weight, **given))
+        return self._parts(self._read_again(X, y, sample_weight))
 
     def _parts(self, glm: GlmProblem) -> list[Part]:
         return [(glm.problem.objective(), self.coef_, np.asarray(self.intercept_))]
@@ -424,16 +422,9 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         return verdict_from_objectives(self, self._parts(glm), prove)
 
     def _read_again(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
-        exposure: ArrayLike | None = None,
-        precision: ArrayLike | None = None,
-        weights: ArrayLike | None = None,
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **named: ArrayLike | None
     ) -> GlmProblem:
-        given = {"offset": offset, "exposure": exposure, "precision": precision, "weights": weights}
+        given: Given = {**dict.fromkeys(EXTRAS), **named}
         if hasattr(self, "_table"):
             X, y, sample_weight, given = self._rows_to_judge(X, y, sample_weight, given)
         has = {name for name, value in given.items() if value is not None}
@@ -453,11 +444,3 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         except (ValueError, TypeError):
             pass
         return tags
-
-
-def _means(cells: Any, rule: LinearRule, link: Link, shift: FloatArray | None, kind: str) -> FloatArray:
-    """Means, or scores, of rows; float32 rows give float32."""
-    eta = rule.score(cells)
-    kept = eta.dtype
-    eta = eta if shift is None else eta + shift
-    return np.asarray(eta if kind == "link" else link.inverse(eta), dtype=kept)

@@ -18,7 +18,8 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_dask, read_for_prediction, read_table, refuse_infinite
 from separatrix.data.observations import read_offset
 
-Given = dict[str, ArrayLike | None]  # offset, exposure, precision, weights
+Given = dict[str, ArrayLike | None]  # by the names of EXTRAS
+EXTRAS = ("offset", "exposure", "precision", "weights")  # what stands beside the rows
 NA = (None, "nan", "raise")
 
 

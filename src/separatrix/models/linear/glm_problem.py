@@ -1,4 +1,4 @@
-"""What a generalised linear model minimises, and where it begins ([6867] 3.1.3, 3.2.3; row D8).
+"""What a generalised linear model minimises, where it begins, and its means ([6867] 3.1.3, 3.2.3; row D8).
 
     the loss     Logistic of ±1 for 0/1 responses under the logit, else ½d(y, μ(η + offset)) of the family
     the start    the model without columns, where its mean lies inside the link for every row;
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.core import links
+from separatrix.core.linear import LinearRule
 from separatrix.core.links import Link
 from separatrix.core.losses import Logistic, Loss
 from separatrix.core.numerics import FloatArray
@@ -101,3 +102,11 @@ def known_dispersion(given: Any, family: Response) -> float | None:
     """1 where the family says so (an exponential is a Gamma of known dispersion), None where it is estimated."""
     exponential = isinstance(given, str) and given.strip().lower() == "exponential"
     return 1.0 if family.known_dispersion or exponential else None
+
+
+def means(cells: Any, rule: LinearRule, link: Link, shift: FloatArray | None, kind: str) -> FloatArray:
+    """Means, or scores, of rows; float32 rows give float32."""
+    eta = rule.score(cells)
+    kept = eta.dtype
+    eta = eta if shift is None else eta + shift
+    return np.asarray(eta if kind == "link" else link.inverse(eta), dtype=kept)

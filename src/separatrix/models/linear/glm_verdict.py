@@ -16,8 +16,8 @@ from separatrix.core.numerics import FloatArray
 from separatrix.core.responses import GlmLoss
 from separatrix.inference.likelihood import Likelihood
 from separatrix.models.linear.existence import Existence
-from separatrix.models.linear.verdicts import FIRTH, STOPPED_EARLY, score_rounding
-from separatrix.models.parameters import Fitting, listed
+from separatrix.models.linear.verdicts import FIRTH, STOPPED_EARLY, findings_on_columns, score_rounding
+from separatrix.models.parameters import Fitting
 from separatrix.solve.limits import limit_of_the_rest
 from separatrix.solve.linear import LinearFit, Problem
 from separatrix.solve.newton import FLAT, STUCK
@@ -92,9 +92,8 @@ def _at_the_edge(problem: Problem, likelihood: Likelihood) -> str:
         return ""
     i = int(np.argmin(np.minimum(likelihood.eta - low, high - likelihood.eta)))
     return (
-        f"edge: the likelihood rises up to where the {problem.loss.link.name} link ends (row {i}), so there "
-        "is no maximum "
-        "inside; choose a link that takes every score"
+        f"edge: the likelihood rises up to where the {problem.loss.link.name} link ends (row {i}), so there is "
+        f"no maximum inside; choose a link that takes every score"
     )
 
 
@@ -138,21 +137,8 @@ def _findings(
         findings.append(existence.undecided)
     if existence.in_doubt and existence.proven:
         findings.append("separation: none — an estimate exists (proven)")
-    if len(fit.aliased):
-        findings.append(
-            f"aliased: columns {listed(model, fit.aliased)} are linearly dependent; the weights shown are the "
-            "shortest of "
-            "all that give the same means, and have no standard errors"
-        )
-    if likelihood.constant:
-        findings.append(
-            f"constant: {listed(model, np.array(likelihood.constant))}, weight 0: the intercept says the same"
-        )
-    score_error = score_rounding(problem, fit)
-    if score_error > 1e-9:
-        findings.append(
-            f"precision: columns nearly cancel each other, so that scores are good to about {score_error:.0e}"
-        )
+    same = "means, and have no standard errors"
+    findings += findings_on_columns(model, problem, fit, score_rounding(problem, fit), same)
     if likelihood.estimates_dispersion and not likelihood.df_residual > 0:
         findings.append("dispersion: as many parameters as observations, so none is left to estimate it from")
     return findings

@@ -16,13 +16,7 @@ import numpy as np
 
 from separatrix.core.links import Link
 from separatrix.core.numerics import FloatArray
-from separatrix.core.overdispersion import (
-    LARGE,
-    best_size,
-    first_size,
-    size_information,
-    size_log_likelihood,
-)
+from separatrix.core.overdispersion import LARGE, best_size, first_size, size_information, size_log_likelihood
 from separatrix.core.responses import NegativeBinomial, Poisson
 from separatrix.data.observations import Observations
 from separatrix.models.linear.existence import Existence, joined

@@ -18,9 +18,8 @@ from separatrix.verdict.verdict import Status, Verdict
 
 STOPPED_EARLY = ("max_iter reached", "interrupted")  # a better bound would not make these converged
 FIRTH = (
-    "Firth's penalty: the likelihood times Jeffreys' prior has a maximum whether the classes are separated "
-    "or not; the "
-    "score vanishes at this one, that no other is higher is not proven"
+    "Firth's penalty: the likelihood times Jeffreys' prior has a maximum whether the classes are separated or "
+    "not; the score vanishes at this one, that no other is higher is not proven"
 )
 
 
@@ -130,17 +129,25 @@ def _findings(
         findings.append(
             "separation: none — the classes overlap (proof: a maximum-likelihood estimate exists)"
         )
+    better = "; differences of such columns would say the same in better numbers"
+    return findings + findings_on_columns(model, problem, fit, score_error, "probabilities", better)
+
+
+def findings_on_columns(
+    model: Fitting, problem: Problem, fit: LinearFit, score_error: float, same: str, better: str = ""
+) -> list[str]:
+    """Columns that repeat others, say nothing or nearly cancel; ``same`` is what aliased weights leave as it is."""
+    findings = []
     if len(fit.aliased):
         findings.append(
             f"aliased: columns {listed(model, fit.aliased)} are linearly dependent; the weights shown are the "
-            "shortest of all that give the same probabilities"
+            f"shortest of all that give the same {same}"
         )
     constant = np.flatnonzero(problem.moments.constant)
     if problem.fit_intercept and len(constant):
         findings.append(f"constant: {listed(model, constant)}, weight 0: the intercept says the same")
     if score_error > 1e-9:
         findings.append(
-            f"precision: columns nearly cancel each other, so that scores are good to about {score_error:.0e}; "
-            "differences of such columns would say the same in better numbers"
+            f"precision: columns nearly cancel each other, so that scores are good to about {score_error:.0e}{better}"
         )
     return findings
