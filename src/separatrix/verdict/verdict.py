@@ -68,7 +68,7 @@ class Verdict:
     columns : names or indices of columns whose coefficients run to infinity
     separation : the :class:`~separatrix.verdict.separability.Separability` that proves it, when computed
     method : the method that ran, where there is a choice of them; else ""
-    scale : what the objective is, "mean loss" or "C-scaled sum" (see the module); "" where there is none
+    scale : of the objective: "mean loss", "C-scaled sum" or "summed loss" (see the module); "" where there is none
 
     Examples
     --------
