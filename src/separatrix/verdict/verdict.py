@@ -82,7 +82,7 @@ class Verdict:
     separation : the proof, when computed: a :class:`~separatrix.verdict.separability.Separability`, or a
         :class:`~separatrix.solve.separator.Contradiction`
     method : the method that ran, where there is a choice of them; else ""
-    scale : what the objective is, "mean loss" or "C-scaled sum" (see the module); "" where there is none
+    scale : of the objective: "mean loss", "C-scaled sum" or "summed loss" (see the module); "" where there is none
 
     Examples
     --------

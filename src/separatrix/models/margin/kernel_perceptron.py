@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from separatrix.core.losses import Perceptron as Criterion
@@ -349,7 +350,7 @@ class KernelPerceptron(MistakeDriven):
         words = [f"{wrong} rows are on the wrong side"] if wrong else []
         return self._criterion(value, "not converged" if wrong else "optimal", VERIFIED, 1, words)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.sparse = not callable(self.kernel)

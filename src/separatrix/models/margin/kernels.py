@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import Tags
 
 from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.door import (
@@ -68,7 +70,7 @@ class KernelModel(Estimator):
             names = ", ".join(f'"{k}"' for k in KERNELS)
             raise ValueError(f"kernel {self.kernel!r} is unknown: use {names} or a function of two tables")
 
-    def _read_rows(self, X: Any, sample_weight: Any = None, *, reset: bool) -> Any:
+    def _read_rows(self, X: Any, sample_weight: ArrayLike | None = None, *, reset: bool) -> Any:
         """The rows of a fit, finite; a kernel matrix square and symmetric. Sets γ and the columns' scales.
 
         A kernel that is a function may compare rows of any kind: what is no table of numbers it gets as it is.
@@ -179,7 +181,7 @@ class KernelModel(Estimator):
         values = np.linalg.eigvalsh(0.5 * (K + K.T))
         return Definiteness(bool(values[0] < -1e-8 * max(abs(values[-1]), abs(values[0]))), len(some))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.kernel != "precomputed"
         tags.input_tags.pairwise = self.kernel == "precomputed"

@@ -29,7 +29,7 @@ REMEDY = "Use a finite C"
 WAY = "Increase max_iter, or scale the columns to similar sizes"
 
 
-class LinearMachine(Protocol):
+class LinearParameters(Protocol):
     """The parameters that linear machines have in common."""
 
     C: float
@@ -39,7 +39,7 @@ class LinearMachine(Protocol):
     n_jobs: int | None
 
 
-def check_common(model: LinearMachine) -> None:
+def check_common(model: LinearParameters) -> None:
     """Refuse C, tolerances and liblinear's own parameters that cannot be meant."""
     if not is_positive(model.C):
         raise ValueError(f"C must be a positive number, got {model.C!r}")
@@ -102,7 +102,7 @@ def proof_from_data(
 
 
 def machines_verdict(
-    model: LinearMachine,
+    model: LinearParameters,
     fits: Sequence[MarginFit] | Sequence[JointFit],
     machines: Sequence[MarginMachine] = (),
     findings: tuple[str, ...] = (),

@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix.core.linear import LinearRule
@@ -183,7 +184,7 @@ class LinearSVR(RegressorMixin, Estimator):
         fit = proof_from_data(machine, self.coef_, float(self.intercept_[0]), beta)
         return machines_verdict(self, [fit], [machine])
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

@@ -114,7 +114,7 @@ def unfold_pairs(coef: FloatArray, own: Index, k: int) -> FloatArray:
 
 
 def refuse_inseparable(
-    cells: Any, machines: Sequence[Sides], kernel: Any, classes: np.ndarray, names: Any
+    cells: Any, machines: Sequence[Sides], kernel: object, classes: np.ndarray, names: Sequence[str] | None
 ) -> None:
     """A hard margin on rows that no surface separates: the linear kernel's proof, or equal rows."""
     for machine in machines:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.estimator import KW_ONLY, constructor
@@ -97,7 +98,9 @@ class NuSVC(SupportVectorClassifier):
     def _price(self) -> float:
         return 1.0
 
-    def _sides(self, y: Any, sample_weight: Any, n: int, *, reset: bool) -> tuple[np.ndarray, list[Sides]]:
+    def _sides(
+        self, y: ArrayLike, sample_weight: ArrayLike | None, n: int, *, reset: bool
+    ) -> tuple[np.ndarray, list[Sides]]:
         codes, machines = super()._sides(y, sample_weight, n, reset=reset)
         for machine in machines:
             below, above = (float(machine.C[machine.y * sign > 0].sum()) for sign in (-1.0, 1.0))

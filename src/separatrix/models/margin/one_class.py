@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import OutlierMixin
+from sklearn.utils import Tags
 
 from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.door import read_weights
@@ -74,7 +75,7 @@ class OneClassSVM(OutlierMixin, SingleMachine):
     max_iter: int = -1
     n_jobs: int | None = None
 
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to rows X (n, p), or a kernel matrix (n, n); y is not read. A weight of 2 means the row stands there
         twice."""
         return self._learn(X, y, sample_weight)
@@ -104,13 +105,15 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         return offset
 
     @offset_.setter
-    def offset_(self, value: Any) -> None:
+    def offset_(self, value: object) -> None:
         raise AttributeError("offset_ is −intercept_: assign intercept_ instead")
 
     def _check_price(self) -> None:
         check_nu(self.nu)
 
-    def _targets(self, y: Any, sample_weight: Any, n: int) -> tuple[FloatArray, FloatArray]:
+    def _targets(
+        self, y: ArrayLike | None, sample_weight: ArrayLike | None, n: int
+    ) -> tuple[FloatArray, FloatArray]:
         weight = read_weights(sample_weight, n)
         return np.zeros(n), np.ones(n) if weight is None else weight
 
@@ -145,7 +148,7 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         goal = float(self.tol) * fit.scale
         return self._verdict_of([fit], goal, known.indefinite, fit.values / n**2, findings)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
         return tags

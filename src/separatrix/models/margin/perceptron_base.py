@@ -8,7 +8,7 @@ Notes [6867] 5.4, [6321] "Perceptrons", [446]. Rows M2 and M3. The epochs themse
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +30,7 @@ from separatrix.data.interrupts import until_interrupted
 from separatrix.data.orders import Orders, Visits
 from separatrix.models.base import Classifier
 from separatrix.models.parameters import check_class_weight, check_limits, class_factors, seed_of, threads
-from separatrix.solve.perceptron import Epochs, MistakeBound, train
+from separatrix.solve.perceptron import Epochs, PerceptronRun, MistakeBound, train
 from separatrix.solve.separator import Contradiction
 from separatrix.solve.sequential import keyed_generator
 from separatrix.verdict.build import no_claim, proven
@@ -79,7 +79,7 @@ class MistakeDriven(Classifier):
             raise ValueError("average=True and pocket=True are two answers to one question: choose one")
         check_class_weight(self.class_weight)
 
-    def _refuse_dask(self, X: Any) -> None:
+    def _refuse_dask(self, X: object) -> None:
         if is_dask(X):
             raise ValueError(
                 f"{type(self).__name__} visits rows in order and needs them in memory: call X.compute() first, give "
@@ -156,7 +156,7 @@ class MistakeDriven(Classifier):
                     time.sleep(0.01)
         return courses
 
-    def _keep_counts(self, machines: list[Any], courses: list[Epochs], visits: int) -> None:
+    def _keep_counts(self, machines: Sequence[PerceptronRun], courses: list[Epochs], visits: int) -> None:
         """``visits``: rows of an epoch."""
         paths = [course.mistakes for course in courses]
         single = len(machines) == 1
@@ -181,7 +181,7 @@ class MistakeDriven(Classifier):
         return np.asarray(found)
 
     @dual_coef_.setter
-    def dual_coef_(self, value: Any) -> None:
+    def dual_coef_(self, value: object) -> None:
         raise AttributeError(
             f"dual_coef_ counts the updates that were made on the training rows: edit {self._EDITED}, which "
             "predict, or fit with sample_weight or class_weight"
@@ -227,7 +227,7 @@ class MistakeDriven(Classifier):
         stopped_by: str,
         sweeps: int,
         findings: list[str],
-        proof: Any = None,
+        proof: Contradiction | None = None,
     ) -> Verdict:
         """The criterion is never negative: its value bounds the gap. It vanishes on a cone of weights, or nowhere."""
         return proven(
@@ -275,7 +275,7 @@ class MistakeDriven(Classifier):
 
     # ---- one pass over the next rows ----
 
-    def _check_online(self, X: Any) -> None:
+    def _check_online(self, X: object) -> None:
         self._check_parameters()
         self._refuse_dask(X)
         if isinstance(self.class_weight, str):
@@ -299,7 +299,7 @@ class MistakeDriven(Classifier):
         codes = self._codes_of(y, n)
         return codes, self._scale(codes, np.ones(len(self.classes_)), read_weights(sample_weight, n))
 
-    def _visited_once(self, machines: list[Any], rows: np.ndarray) -> list[Epochs]:
+    def _visited_once(self, machines: Sequence[PerceptronRun], rows: np.ndarray) -> list[Epochs]:
         once = Visits.cyclic(rows)
         return [Epochs(np.array([m.epoch(once)]), "online", ONCE) for m in machines]
 
@@ -311,7 +311,7 @@ class MistakeDriven(Classifier):
         self.verdict_ = no_claim(self, stopped_by=ONCE, sweeps=1, seconds=seconds, findings=(words,))
 
 
-def online(model: Any) -> bool:
+def online(model: MistakeDriven) -> bool:
     """Whether ``partial_fit`` has a meaning; an AttributeError says why not."""
     if model.pocket:
         raise AttributeError(

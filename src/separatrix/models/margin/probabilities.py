@@ -27,7 +27,7 @@ from separatrix.verdict.verdict import Verdict
 FOLDS = 5
 
 
-def _calibrates(model: Any) -> bool:
+def _calibrates(model: Calibrated) -> bool:
     if model._method is None:
         raise AttributeError(
             f'{type(model).__name__} has probabilities with calibrate="sigmoid" or "isotonic", not with None'

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils import Tags
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistic import Statistic
@@ -170,7 +171,7 @@ class SubgradientSVC(LinearClassifier):
         (w,), (b,) = self._shown()
         return self._judged(machine.prove(w, float(b), machine.target * alpha), VERIFIED, 1.0)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
@@ -268,7 +269,9 @@ class Slopes(Statistic):
         return Slopes(self.gradient + other.gradient, self.lift + other.lift, self.loss + other.loss)
 
 
-def _slopes(block: Block, task: Any, memo: Any) -> tuple[Slopes, FloatArray]:
+def _slopes(
+    block: Block, task: tuple[FloatArray, float], memo: tuple[FloatArray, FloatArray]
+) -> tuple[Slopes, FloatArray]:
     w, b = task
     y, cost = memo
     margin = np.empty(block.n)

@@ -157,7 +157,9 @@ class SupportVectorClassifier(Calibrated, SupportVectorMachine, Classifier):
         asked = not isinstance(self.probability, str) and bool(self.probability)
         return "sigmoid" if self.calibrate is None and asked else self.calibrate
 
-    def _sides(self, y: Any, sample_weight: Any, n: int, *, reset: bool) -> tuple[np.ndarray, list[Sides]]:
+    def _sides(
+        self, y: ArrayLike, sample_weight: ArrayLike | None, n: int, *, reset: bool
+    ) -> tuple[np.ndarray, list[Sides]]:
         """Class codes (n,), −1 for rows that are absent, and the machines."""
         weight = read_weights(sample_weight, n)
         codes, totals = self._read_classes(y, weight, n, reset=reset)

@@ -109,7 +109,7 @@ class SupportVectorMachine(KernelModel):
         return coef
 
     @coef_.setter
-    def coef_(self, value: Any) -> None:
+    def coef_(self, value: object) -> None:
         raise AttributeError(
             f"coef_ of {type(self).__name__} is made from dual_coef_ and support_vectors_: edit these, or fit a "
             "linear model (LinearSVC, LinearSVR), whose coef_ is its own"
@@ -245,7 +245,9 @@ class SingleMachine(SupportVectorMachine):
     def _check_parameters(self) -> None:
         self._check_machine()
 
-    def _targets(self, y: Any, sample_weight: Any, n: int) -> tuple[FloatArray, FloatArray]:
+    def _targets(
+        self, y: ArrayLike | None, sample_weight: ArrayLike | None, n: int
+    ) -> tuple[FloatArray, FloatArray]:
         """Finite numbers z (n,) and the box C_i (n,)."""
         raise NotImplementedError
 
@@ -273,7 +275,7 @@ class SingleMachine(SupportVectorMachine):
     ) -> DualSolution:
         return self._minimise(points, keep, self._dual(z[keep], C[keep]))
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _learn(self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Self:
         began = time.perf_counter()
         self._check_parameters()
         with threads(self.n_jobs):

@@ -39,7 +39,9 @@ class SupportVectorRegressor(RegressorMixin, SingleMachine):
         """ε, given or found."""
         raise NotImplementedError
 
-    def _targets(self, y: Any, sample_weight: Any, n: int) -> tuple[FloatArray, FloatArray]:
+    def _targets(
+        self, y: ArrayLike | None, sample_weight: ArrayLike | None, n: int
+    ) -> tuple[FloatArray, FloatArray]:
         """Finite numbers z and the box C_i."""
         if y is None:
             raise ValueError(

@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics import get_scorer
 
 from separatrix.core.numerics import FloatArray
@@ -35,7 +36,7 @@ WITH_GAMMA = ("rbf", "poly", "sigmoid")
 
 def svm_path(
     X: Any,
-    y: Any,
+    y: ArrayLike,
     *,
     Cs: Any = 11,
     gammas: Any = None,
@@ -44,7 +45,7 @@ def svm_path(
     coef0: float = 0.0,
     cv: Any = 5,
     scoring: Any = "accuracy",
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     class_weight: Mapping[Any, float] | str | None = None,
     tol: float = 1e-3,
     cache_size: float = 200,
@@ -152,7 +153,7 @@ def _grid(name: str, values: Any, low: float, high: float) -> FloatArray:
     return np.asarray(given)
 
 
-def _check_gammas(gammas: Any, kernel: Any) -> None:
+def _check_gammas(gammas: Any, kernel: object) -> None:
     if gammas is None:
         return
     if kernel not in WITH_GAMMA:
@@ -160,7 +161,7 @@ def _check_gammas(gammas: Any, kernel: Any) -> None:
     _grid("gammas", gammas, *WIDTHS)
 
 
-def _widths(gammas: Any, kernel: Any, scale: float) -> FloatArray:
+def _widths(gammas: Any, kernel: object, scale: float) -> FloatArray:
     if kernel not in WITH_GAMMA:
         return np.array([np.nan])
     if gammas is None:
@@ -190,5 +191,5 @@ def _read_scoring(scoring: Any) -> tuple[Scorer | None, str]:
     return scorer, name
 
 
-def _name_of(kernel: Any) -> str:
+def _name_of(kernel: object) -> str:
     return str(getattr(kernel, "__name__", type(kernel).__name__))

@@ -11,7 +11,6 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -46,15 +45,18 @@ class HeldAnswers(ClassifierMixin, BaseEstimator):
     """Answers for the held-out rows, known already, as the model that a scorer asks."""
 
     def __init__(
-        self, values: FloatArray | None = None, answers: np.ndarray | None = None, classes: Any = None
+        self,
+        values: FloatArray | None = None,
+        answers: np.ndarray | None = None,
+        classes: np.ndarray | None = None,
     ):
         self.values, self.answers, self.classes = values, answers, classes
         self.classes_ = classes
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: object) -> FloatArray | None:
         return self.values
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: object) -> np.ndarray | None:
         return self.answers
 
 

@@ -165,7 +165,7 @@ class SVR(SupportVectorRegressor):
         return directions_of_kernel(K)
 
 
-def refuse_equal_rows(cells: Any, z: FloatArray, keep: np.ndarray, epsilon: float, kernel: Any) -> None:
+def refuse_equal_rows(cells: Any, z: FloatArray, keep: np.ndarray, epsilon: float, kernel: object) -> None:
     """Two equal rows whose targets are more than a tube apart leave no function a chance; name them."""
     if kernel == "precomputed" or callable(kernel):
         return
