@@ -21,6 +21,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.grouped import Members
@@ -67,7 +68,7 @@ class Generative(TableReader):
 
     # ---- learning ----
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to rows X (n, p) and labels y (n,); a weight of 2 means the row stands there twice.
 
         A NaN cell is missing and left out of its column's sums. A row whose label is missing (None or NaN, or −1
@@ -78,7 +79,9 @@ class Generative(TableReader):
             self.__dict__.pop(name, None)
         return self._learn(X, y, None, sample_weight, reset=True, whole=True)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Add rows to what has been learnt: the same parameters as one `fit` to all of them, to rounding.
 
         A class not met before is simply added; ``classes`` may announce some, and is not needed. What is learnt
@@ -135,7 +138,9 @@ class Generative(TableReader):
             raise ValueError("cannot merge models fitted to different columns")
         return other._facts_seen
 
-    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, *, reset: bool, whole: bool) -> Self:
+    def _learn(
+        self, X: Any, y: Any, classes: Any, sample_weight: ArrayLike | None, *, reset: bool, whole: bool
+    ) -> Self:
         """Read rows, take their facts, solve; ``reset``: forget what was known; ``whole``: these are all the rows."""
         began = time.perf_counter()
         self._whole = whole
@@ -282,7 +287,7 @@ class Generative(TableReader):
             return np.full(len(weight), 1.0 / len(weight))
         return weight / weight.sum()
 
-    def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any) -> Verdict:
+    def _verdict_from_data(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Verdict:
         return verdict_from_data(self, X, y, sample_weight)
 
     def _losses(self, X: Any, joint: FloatArray, codes: np.ndarray) -> FloatArray:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -95,7 +95,7 @@ def learn_by_em(model: Generative, rows: Rows, notes: list[str], began: float) -
         warn(f"EM stopped after {len(path)} steps: raise em_max_iter", ConvergenceWarning)
 
 
-def expectation(block: Block, task: Task, _memo: Any) -> tuple[Expectation, None]:
+def expectation(block: Block, task: Task, _memo: None) -> tuple[Expectation, None]:
     """E step: posterior memberships of the unlabelled rows, and the facts under them."""
     total: Expectation | None = None
     for part in [slice(0, block.n)] if block.sparse else block.tiles(block.X.shape[1]):
