@@ -182,7 +182,7 @@ class Gaussian(Generative):
         self.classes_ = classes
         start = GroupScatter(facts.weight, mean, np.zeros_like(mean), scatter, group)
         self._facts_seen = ClassFacts(facts.weight, start)
-        self._solve_all(self._facts_seen, [], 0.0, 0.0)
+        self._solve_all(self._facts_seen, 0.0, 0.0)
         self._in_em = True
         return True
 
