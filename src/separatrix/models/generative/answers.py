@@ -24,6 +24,7 @@ from separatrix.core.numerics import FloatArray, logsumexp, softmax
 from separatrix.data.door import is_count, is_dask, refuse_infinite
 from separatrix.data.rows import over_rows
 from separatrix.models.base import Classifier, minimum_cost
+from separatrix.models.generative.facts import Cells
 from separatrix.models.generative.impossible import ImpossibleRowsWarning, Watch, impossible
 from separatrix.models.generative.state import Derived, state
 
@@ -148,7 +149,7 @@ class PosteriorAnswers(Classifier):
         """answer(log p(x, k)) of every row, rows no class can have by the prior, and one warning that counts them."""
         now = self._now()
 
-        def whole(cells: Any) -> np.ndarray:
+        def whole(cells: Cells) -> np.ndarray:
             watch = Watch(now._log_prior)
 
             def tile(part: Any) -> np.ndarray:
@@ -166,7 +167,7 @@ class PosteriorAnswers(Classifier):
             warnings.simplefilter("ignore", ImpossibleRowsWarning)
             return self._on_rows(X, whole)
 
-    def _typed(self, found: np.ndarray, cells: Any) -> np.ndarray:
+    def _typed(self, found: np.ndarray, cells: Cells) -> np.ndarray:
         """float32 rows of a model of float32 rows have float32 answers, where scikit-learn's do."""
         keep = self._single and self._keeps == "answers" and cells.dtype == np.float32
         return found.astype(np.float32) if keep else found
@@ -178,7 +179,7 @@ class PosteriorAnswers(Classifier):
             refuse_infinite(self, self._read_for_prediction(X))
             raise
 
-    def _density(self, cells: Any) -> FloatArray:
+    def _density(self, cells: Cells) -> FloatArray:
         """`_log_density`, an infinite cell refused."""
         with np.errstate(all="ignore"):
             density = self._log_density(cells)
@@ -213,6 +214,6 @@ def differences(beta: FloatArray, gamma: FloatArray) -> tuple[FloatArray, FloatA
         return beta[1:] - beta[:1], gamma[1:] - gamma[:1]
 
 
-def _finite_or_missing(cells: Any) -> bool:
+def _finite_or_missing(cells: Cells) -> bool:
     data = cells if isinstance(cells, np.ndarray) else cells.data
     return data.dtype.kind != "f" or not np.isinf(data).any()

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.families import family
@@ -94,7 +95,7 @@ class GenerativeClassifier(Generative):
     def _full(self) -> bool:
         return self._family.name == "multivariate_gaussian"
 
-    def _refuse_cells(self, cells: Any, start: int) -> None:
+    def _refuse_cells(self, cells: np.ndarray, start: int) -> None:
         f = self._family
         if f.multivariate:  # a row needs all its cells; GaussianDiscriminant takes rows with missing ones
             refuse_not_finite(self, cells, start)
@@ -295,7 +296,7 @@ class GenerativeClassifier(Generative):
         one = {name: value[k] for name, value in self.parameters_.items()}
         return np.asarray(self._family.sample(one, n, rng), dtype=np.float64)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         chosen = family(self.family)
         tags.input_tags.allow_nan = not chosen.multivariate

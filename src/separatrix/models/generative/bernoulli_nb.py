@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils import Tags
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import refuse_infinite
 from separatrix.data.estimator import KW_ONLY, constructor
+from separatrix.models.generative.facts import Cells
 from separatrix.models.generative.naive import Counted
 from separatrix.models.generative.parts.bernoulli import BernoulliPart
 from separatrix.models.generative.parts.part import ColumnsPart
@@ -44,7 +46,7 @@ class BernoulliNB(Counted):
     def _part(self, smoothing: Smoothing) -> ColumnsPart:
         return BernoulliPart(smoothing, self.binarize)
 
-    def _refuse_cells(self, cells: Any, start: int) -> None:
+    def _refuse_cells(self, cells: Cells, start: int) -> None:
         refuse_infinite(self, cells, start)
         data = cells if isinstance(cells, np.ndarray) else cells.data
         if self.binarize is None and ((data != 0) & (data != 1) & (data == data)).any():
@@ -66,7 +68,7 @@ class BernoulliNB(Counted):
         with np.errstate(invalid="ignore"):
             return part.log_yes - part.log_no, part.log_no.sum(axis=1) + now._log_prior
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = False
         return tags

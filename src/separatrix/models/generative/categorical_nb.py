@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils import Tags
 
 from separatrix.data.door import refuse_infinite
 from separatrix.data.estimator import KW_ONLY, constructor
@@ -84,7 +85,7 @@ class CategoricalNB(Counted):
             )
         return [self._parts[0].at([np.asarray(t, dtype=np.float64) for t in shares])]
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         return tags

@@ -21,6 +21,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray, logsumexp
@@ -67,7 +68,7 @@ class Generative(TableReader):
 
     # ---- learning ----
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to rows X (n, p) and labels y (n,); a weight of 2 means the row stands there twice.
 
         A NaN cell is missing and left out of its column's sums. A row whose label is missing (None or NaN, or −1
@@ -78,7 +79,9 @@ class Generative(TableReader):
             self.__dict__.pop(name, None)
         return self._learn(X, y, None, sample_weight, reset=True, whole=True)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Add rows to what has been learnt: the same parameters as one `fit` to all of them, to rounding.
 
         A class not met before is simply added; ``classes`` may announce some, and is not needed. What is learnt
@@ -113,7 +116,7 @@ class Generative(TableReader):
         joined.__dict__.update(self.__dict__)
         joined._single = self._single and other._single
         theirs_facts = joined._join(other)
-        joined._settle(theirs_facts, other.classes_, [], time.perf_counter(), 0.0)
+        joined._settle(theirs_facts, other.classes_, time.perf_counter(), 0.0)
         joined._warn_of_fit()
         return joined
 
@@ -135,10 +138,35 @@ class Generative(TableReader):
             raise ValueError("cannot merge models fitted to different columns")
         return other._facts_seen
 
-    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, *, reset: bool, whole: bool) -> Self:
+    def _learn(
+        self, X: Any, y: Any, classes: Any, sample_weight: ArrayLike | None, *, reset: bool, whole: bool
+    ) -> Self:
         """Read rows, take their facts, solve; ``reset``: forget what was known; ``whole``: these are all the rows."""
         began = time.perf_counter()
         self._whole = whole
+        rows, found = self._labelled_rows(X, y, classes, sample_weight, reset)
+        self._classes_at_hand = found
+        try:
+            facts: ClassFacts = sweep(measure, rows, Task(self, len(found)))[0]
+        except InfiniteCell:
+            self._refuse_infinite_rows(rows)
+            raise
+        self._refuse_values(rows, facts)
+        if self._start_of_em(rows, facts, found, reset):
+            learn_by_em(self, rows, began)
+        else:
+            self._settle(facts, found, began, 1.0)
+            if (rows.y < 0).any():
+                learn_by_em(self, rows, began)
+        if whole:  # of chunks more may come: there the verdict alone says it
+            self._warn_of_fit()
+        self.__dict__.pop("_grave", None)
+        return self
+
+    def _labelled_rows(
+        self, X: Any, y: Any, classes: Any, sample_weight: ArrayLike | None, reset: bool
+    ) -> tuple[Rows, np.ndarray]:
+        """The rows with their classes' codes and weights (a row without a label −1), and the classes."""
         table = self._read(X, reset=reset)
         if reset:
             self._single = bool(self._keeps) and getattr(table, "dtype", None) == np.float32
@@ -152,7 +180,7 @@ class Generative(TableReader):
             keep = weight > 0  # weight zero is absence, whatever the row holds
             rows, codes, weight = rows_of(self, table[keep]), codes[keep], weight[keep]
         unlabelled = codes < 0
-        if unlabelled.any() and not whole:
+        if unlabelled.any() and not self._whole:
             raise ValueError(
                 "partial_fit takes labelled rows: EM, for rows without a label, needs all of them at once (fit)"
             )
@@ -171,30 +199,13 @@ class Generative(TableReader):
             everything = union(found, known)
             codes = np.append(places_of(found, everything), -1)[codes]
             found = everything
-        elif whole and (not self._one_class or unlabelled.any() or found.tolist() in ([], [-1])):
+        elif self._whole and (not self._one_class or unlabelled.any() or found.tolist() in ([], [-1])):
             refuse_one_class(found)
-        weight = self._class_weighted(weight, codes, found, whole)
+        weight = self._class_weighted(weight, codes, found, self._whole)
         rows = rows.with_targets(codes, weight)
         if rows.sparse:  # classes, not rows, go side by side: their counts are as long as the vocabulary
             rows = replace(rows, edges=(0, rows.n))
-        self._classes_at_hand = found
-        try:
-            facts: ClassFacts = sweep(measure, rows, Task(self, len(found)))[0]
-        except InfiniteCell:
-            self._refuse_infinite_rows(rows)
-            raise
-        self._refuse_values(rows, facts)
-        notes: list[str] = []
-        if self._start_of_em(rows, facts, found, reset):
-            learn_by_em(self, rows, notes, began)
-        else:
-            self._settle(facts, found, notes, began, 1.0)
-            if unlabelled.any():
-                learn_by_em(self, rows, notes, began)
-        if whole:  # of chunks more may come: there the verdict alone says it
-            self._warn_of_fit()
-        self.__dict__.pop("_grave", None)
-        return self
+        return rows, found
 
     def _class_weighted(
         self, weight: FloatArray | None, codes: np.ndarray, classes: np.ndarray, whole: bool
@@ -217,9 +228,7 @@ class Generative(TableReader):
         """Whether cells are missing that only EM can account for; if so the model is brought to its start."""
         return False
 
-    def _settle(
-        self, facts: ClassFacts, classes: np.ndarray, notes: list[str], began: float, sweeps: float
-    ) -> None:
+    def _settle(self, facts: ClassFacts, classes: np.ndarray, began: float, sweeps: float) -> None:
         """Add facts of rows with the given classes to what is known, and solve."""
         old = getattr(self, "_facts_seen", None)
         if old is not None:
@@ -229,9 +238,9 @@ class Generative(TableReader):
             facts, classes = old + facts, everything
         self._facts_seen = facts
         self.classes_ = classes
-        self._solve_all(facts, notes, began, sweeps)
+        self._solve_all(facts, began, sweeps)
 
-    def _solve_all(self, facts: ClassFacts, notes: list[str], began: float, sweeps: float) -> None:
+    def _solve_all(self, facts: ClassFacts, began: float, sweeps: float) -> None:
         prior = self._priors(facts.weight)
         report(self, class_count_=self._kept(facts.weight.copy()))
         self._set_prior(prior)
@@ -250,7 +259,7 @@ class Generative(TableReader):
             sweeps=sweeps,
             seconds=time.perf_counter() - began,
             stopped_by="formula",
-            findings=(f"moment residual {residual:.1e}", *found, *notes),
+            findings=(f"moment residual {residual:.1e}", *found),
         )
         self._grave = found.warnings
 
@@ -282,7 +291,7 @@ class Generative(TableReader):
             return np.full(len(weight), 1.0 / len(weight))
         return weight / weight.sum()
 
-    def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any) -> Verdict:
+    def _verdict_from_data(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Verdict:
         return verdict_from_data(self, X, y, sample_weight)
 
     def _losses(self, X: Any, joint: FloatArray, codes: np.ndarray) -> FloatArray:

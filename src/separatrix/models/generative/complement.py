@@ -13,7 +13,7 @@ Shapes: counts X (n, p), K classes. Cost: one sweep, O(stored cells); prediction
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -21,12 +21,16 @@ from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import GroupSums
 from separatrix.data.counts import log_shares
 from separatrix.data.estimator import KW_ONLY, constructor
+from separatrix.models.generative.facts import Cells
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.multinomial_nb import MultinomialNB
 from separatrix.models.generative.parts.bag import BagPart
 from separatrix.models.generative.parts.smoothing import Smoothing
 from separatrix.models.generative.state import Derived, Report, report
 from separatrix.models.generative.verified import Equations, LabelledRows, share_equations
+
+if TYPE_CHECKING:
+    from separatrix.models.generative.common import Generative
 
 
 @dataclass(eq=False)
@@ -35,7 +39,9 @@ class ComplementPart(BagPart):
 
     norm: bool = False
 
-    def solve(self, s: GroupSums, weight: FloatArray, findings: Findings, model: Any) -> tuple[float, float]:
+    def solve(
+        self, s: GroupSums, weight: FloatArray, findings: Findings, model: Generative
+    ) -> tuple[float, float]:
         k, p = s.value.shape
         self.count, self.all = s.value, s.value.sum(axis=0)
         self.add = self.smoothing.rows(np.empty((1, p)))[0]
@@ -45,10 +51,11 @@ class ComplementPart(BagPart):
         findings.append(self.smoothing.words())
         if shares.zeros:
             findings.append(f"{shares.zeros} of {k * p} columns were never seen outside a class")
-        never = ~np.isfinite(shares.weights)
-        if self.norm and never.any():
+        never = ~np.isfinite(shares.weights)  # (p, K)
+        bare = np.asarray(never.any(axis=1))
+        if self.norm and bare.any():
             raise ValueError(
-                f"norm=True divides by Σ log θ̃, which is infinite: {model._columns(never.any(axis=1))} was never "
+                f"norm=True divides by Σ log θ̃, which is infinite: {model._columns(bare)} was never "
                 "seen outside a class and alpha is 0; give a positive alpha"
             )
         self.weights = shares.weights / shares.weights.sum(axis=0) if self.norm else -shares.weights
@@ -117,7 +124,7 @@ class ComplementNB(MultinomialNB):
         if not isinstance(self.norm, (bool, np.bool_)):
             raise ValueError(f"norm must be True or False, got {self.norm!r}")
 
-    def _part(self, smoothing: Smoothing) -> Any:
+    def _part(self, smoothing: Smoothing) -> ComplementPart:
         return ComplementPart(smoothing, bool(self.norm))
 
     def _class_prior_(self) -> FloatArray:
@@ -131,7 +138,7 @@ class ComplementNB(MultinomialNB):
         super()._publish()
         report(self, feature_all_=self._parts[0].all)
 
-    def _joint(self, cells: Any) -> FloatArray:
+    def _joint(self, cells: Cells) -> FloatArray:
         """The scores of a tile; the prior counts only where it is all there is, and rules out what has no rows."""
         scores = self._density(cells)
         if len(self.classes_) == 1:

@@ -91,7 +91,7 @@ def fourth_moments(rows: Rows, s: GroupScatter) -> FloatArray:
     return sweep(_fourth, rows, (s.mean, np.where(spread > 0, spread, 1.0)))[0]
 
 
-def _fourth(block: Block, params: Any, _memo: Any) -> tuple[FloatArray, None]:
+def _fourth(block: Block, params: Any, _memo: None) -> tuple[FloatArray, None]:
     mean, spread = params
     total = np.zeros(len(mean))
     for part in block.tiles(block.X.shape[1]):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class Expectation(Statistic):
         return Expectation(self.facts + other.facts, self.log_likelihood + other.log_likelihood)
 
 
-def learn_by_em(model: Generative, rows: Rows, notes: list[str], began: float) -> None:
+def learn_by_em(model: Generative, rows: Rows, began: float) -> None:
     """EM from the labelled fit: memberships of unlabelled rows are their posterior probabilities."""
     free = int(np.count_nonzero(rows.y < 0))
     hidden = f"{free} rows without a label" if free else "missing cells"
@@ -63,7 +63,7 @@ def learn_by_em(model: Generative, rows: Rows, notes: list[str], began: float) -
             else:
                 path.append(value)
             model._facts_seen = expected.facts
-            model._solve_all(expected.facts, notes, began, 0.0)
+            model._solve_all(expected.facts, began, 0.0)
             kept = dict(model.__dict__)
     if watch.interrupted:
         if not path:
@@ -95,7 +95,7 @@ def learn_by_em(model: Generative, rows: Rows, notes: list[str], began: float) -
         warn(f"EM stopped after {len(path)} steps: raise em_max_iter", ConvergenceWarning)
 
 
-def expectation(block: Block, task: Task, _memo: Any) -> tuple[Expectation, None]:
+def expectation(block: Block, task: Task, _memo: None) -> tuple[Expectation, None]:
     """E step: posterior memberships of the unlabelled rows, and the facts under them."""
     total: Expectation | None = None
     for part in [slice(0, block.n)] if block.sparse else block.tiles(block.X.shape[1]):

@@ -9,9 +9,10 @@ Shapes: W (K,). Cost of a merge O(size of the statistics).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistic import Statistic
@@ -19,6 +20,8 @@ from separatrix.data.rows import Block
 
 if TYPE_CHECKING:
     from separatrix.models.generative.common import Generative
+
+Cells: TypeAlias = "np.ndarray | csr_array"  # rows, dense or sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,5 +56,5 @@ class Task:
     k: int
 
 
-def measure(block: Block, task: Task, _memo: Any) -> tuple[ClassFacts, None]:
+def measure(block: Block, task: Task, _memo: None) -> tuple[ClassFacts, None]:
     return task.model._block_facts(block, task.k), None

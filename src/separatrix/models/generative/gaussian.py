@@ -19,9 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from separatrix.core.numerics import LOG_2PI, FloatArray
 from separatrix.core.statistics.grouped import GroupMoments, GroupScatter, Members
@@ -50,7 +51,7 @@ class Gaussian(Generative):
     covariance_: Any
 
     @property
-    def class_prior_(self) -> Any:
+    def class_prior_(self) -> FloatArray:
         """``priors_``, by the name other models have for it."""
         return self.priors_
 
@@ -126,16 +127,18 @@ class Gaussian(Generative):
         weight[index] = facts.weight
         return ClassFacts(weight, facts.of_x.spread(index, k, self._groups(self._classes_at_hand)))
 
-    def _learn(self, *args: Any, **how: Any) -> Any:
+    def _learn(self, *args: Any, **how: Any) -> Self:
         self._in_em = False
         return super()._learn(*args, **how)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Add rows to what has been learnt; see `Generative.partial_fit`. Not with Ledoit–Wolf's shrinkage."""
         self._refuse_auto("partial_fit")
         return super().partial_fit(X, y, classes, sample_weight)
 
-    def merge(self, other: Any) -> Any:
+    def merge(self, other: Self) -> Self:
         """The model of both models' rows; see `Generative.merge`. Not with Ledoit–Wolf's shrinkage."""
         self._refuse_auto("merge")
         return super().merge(other)
@@ -179,7 +182,7 @@ class Gaussian(Generative):
         self.classes_ = classes
         start = GroupScatter(facts.weight, mean, np.zeros_like(mean), scatter, group)
         self._facts_seen = ClassFacts(facts.weight, start)
-        self._solve_all(self._facts_seen, [], 0.0, 0.0)
+        self._solve_all(self._facts_seen, 0.0, 0.0)
         self._in_em = True
         return True
 
@@ -300,7 +303,7 @@ class Gaussian(Generative):
         """Whether all classes share Σ."""
         return len(self._whiten) == 1 or len(set(self._group.tolist())) == 1
 
-    def _now(self) -> Any:
+    def _now(self) -> Self:
         now = super()._now()
         now.__dict__["means_"] = state(self, "means_", (len(self.classes_), self.n_features_in_))
         if self._is_linear:
@@ -352,7 +355,7 @@ class Gaussian(Generative):
 
     # ---- densities ----
 
-    def _log_density(self, cells: Any) -> FloatArray:
+    def _log_density(self, cells: np.ndarray) -> FloatArray:
         """Less what all classes share: −½ p log 2π, and where Σ is one its quadratic form and determinant."""
         gone = incomplete(cells)
         if gone is None:
@@ -362,7 +365,7 @@ class Gaussian(Generative):
         out[gone] = marginal(self.means_, self._sigma, self._group, self._flat, cells[gone])
         return out
 
-    def _complete(self, cells: Any) -> FloatArray:
+    def _complete(self, cells: np.ndarray) -> FloatArray:
         if self._is_linear:
             out = np.dot(np.subtract(cells, self._centre, dtype=np.float64), self._beta.T)
             out += self._gamma
@@ -373,7 +376,7 @@ class Gaussian(Generative):
             out[:, k] = -0.5 * (np.einsum("ij,ij->i", u, u) + self._log_det[g])
         return out
 
-    def _log_base(self, cells: Any) -> FloatArray:
+    def _log_base(self, cells: np.ndarray) -> FloatArray:
         seen = np.count_nonzero(~np.isnan(cells[:, ~self._flat]), axis=1)
         base = -0.5 * LOG_2PI * np.minimum(seen, self._directions)
         if self._is_linear:

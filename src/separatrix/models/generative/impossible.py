@@ -11,8 +11,6 @@ Shapes: joint (n, K), prior (K,). Cost O(nK), where a sum shows that a row may b
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from separatrix.core.caller import warn
@@ -64,7 +62,7 @@ class Watch:
             self.seen = True
         return joint
 
-    def warn(self, none: np.ndarray, model: Any) -> None:
+    def warn(self, none: np.ndarray, model: object) -> None:
         """One warning for the rows marked in ``none`` (n,)."""
         count, first = int(np.count_nonzero(none)), int(np.flatnonzero(none)[0])
         rows = f"row {first}" if count == 1 else f"{count} of {len(none)} rows (the first is row {first})"
@@ -87,7 +85,7 @@ class Findings(list[str]):
         self.warnings.append(sentence)
 
 
-def warn_no_spread(model: Any, sentences: list[str]) -> None:
+def warn_no_spread(model: object, sentences: list[str]) -> None:
     """One warning of what was found grave in a fit; none where nothing was."""
     if sentences:
         told = "; ".join(dict.fromkeys(sentences))

@@ -6,10 +6,11 @@ they stand, and the directions of `transform`. Cost O(np²) for a fit, one sweep
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import EPS, FloatArray, logsumexp
@@ -82,7 +83,7 @@ class LinearDiscriminantAnalysis(
     explained_variance_ratio_ = Report("edit scalings_, which transform")
 
     @property  # type: ignore[misc]
-    def class_prior_(self) -> Any:  # type: ignore[override]
+    def class_prior_(self) -> FloatArray:  # type: ignore[override]
         """``priors_``, by the name other models have for it."""
         return self.priors_
 
@@ -184,7 +185,7 @@ class LinearDiscriminantAnalysis(
         coef, intercept = self._as_fitted
         return state(self, "coef_", coef.shape), state(self, "intercept_", intercept.shape)
 
-    def _now(self) -> Any:
+    def _now(self) -> Self:
         now = Generative._now(self)
         now.__dict__["means_"] = state(self, "means_", (len(self.classes_), self.n_features_in_))
         if "_as_fitted" not in self.__dict__:
@@ -193,7 +194,7 @@ class LinearDiscriminantAnalysis(
         now._form = self._public() if self._edited else None
         return now
 
-    def _joint(self, cells: Any) -> FloatArray:
+    def _joint(self, cells: np.ndarray) -> FloatArray:
         if self._form is None:
             return super()._joint(cells)
         if incomplete(cells) is not None:
@@ -202,7 +203,7 @@ class LinearDiscriminantAnalysis(
             scores = cells @ self._form[0].T + self._form[1]
         return np.hstack([np.zeros_like(scores), scores]) if len(self.classes_) == 2 else scores
 
-    def _log_base(self, cells: Any) -> FloatArray:
+    def _log_base(self, cells: np.ndarray) -> FloatArray:
         if self._form is not None:
             self._refuse_edited("densities")
         return super()._log_base(cells)
@@ -224,7 +225,7 @@ class LinearDiscriminantAnalysis(
         if now._form is not None or not now._shift.any():
             return Generative.decision_function.__get__(self)(X)
 
-        def shared(cells: Any) -> FloatArray:
+        def shared(cells: np.ndarray) -> FloatArray:
             return np.dot(cells, now._shift)[:, None] - 0.5 * now._shift @ now._centre
 
         scores = Generative.decision_function.__get__(self)(X)
@@ -259,7 +260,7 @@ class LinearDiscriminantAnalysis(
                 worst = max(worst, float(np.max(np.where(np.isnan(off), np.inf, off), initial=0.0)))
         return Equations(worst, 0.0, np.nan if self._edited else 0.0)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -95,7 +94,7 @@ def members_of(members: Members, rows: np.ndarray) -> Members:
     return Members(members.k, codes=members.codes[rows], weight=weight)
 
 
-def column_moments(block: Block, k: int, _memo: Any) -> tuple[GroupMoments, None]:
+def column_moments(block: Block, k: int, _memo: None) -> tuple[GroupMoments, None]:
     total = GroupMoments.zero(k, block.X.shape[1])
     for part in block.tiles(block.X.shape[1]):
         total = total + GroupMoments.centred(block.X[part], block.members(k, part))

@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils import Tags
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import read_table, refuse_not_finite
 from separatrix.data.estimator import constructor
+from separatrix.models.generative.facts import Cells
 from separatrix.models.generative.naive import Counted
 from separatrix.models.generative.parts.bag import BagPart
 from separatrix.models.generative.parts.part import ColumnsPart
@@ -41,7 +43,7 @@ class MultinomialNB(Counted):
     def _part(self, smoothing: Smoothing) -> ColumnsPart:
         return BagPart(smoothing)
 
-    def _refuse_cells(self, cells: Any, start: int) -> None:
+    def _refuse_cells(self, cells: Cells, start: int) -> None:
         data = cells if isinstance(cells, np.ndarray) else cells.data
         if data.size and not (data.min() >= 0 and data.max() < np.inf):
             dense = cells if isinstance(cells, np.ndarray) else cells.toarray()
@@ -67,17 +69,17 @@ class MultinomialNB(Counted):
     def _linear(self) -> tuple[FloatArray, FloatArray]:
         return self._public_shares(), self._now()._log_prior
 
-    def _log_base(self, cells: Any) -> FloatArray:
+    def _log_base(self, cells: Cells) -> FloatArray:
         from scipy.special import gammaln
 
-        factorials = cells.astype(np.float64)
+        factorials: Any = cells.astype(np.float64)
         if isinstance(cells, np.ndarray):
             factorials = gammaln(factorials + 1.0)
         else:
             factorials.data = gammaln(factorials.data + 1.0)
         return gammaln(np.ravel(cells.sum(axis=1, dtype=np.float64)) + 1.0) - np.ravel(factorials.sum(axis=1))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = False
         return tags

@@ -15,9 +15,10 @@ Shapes: X (n, p), K classes. Cost: one sweep, O(np); prediction O(npK).
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from sklearn.utils import Tags
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import Members
@@ -25,7 +26,7 @@ from separatrix.data.door import is_dask
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.generative.answers import differences
 from separatrix.models.generative.common import Generative
-from separatrix.models.generative.facts import ClassFacts, PartFacts
+from separatrix.models.generative.facts import Cells, ClassFacts, PartFacts
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.parts.part import ColumnsPart
 from separatrix.models.generative.parts.smoothing import Smoothing
@@ -39,7 +40,7 @@ class Naive(Generative):
     _one_class = True
     _parts: list[Any]
 
-    def _facts(self, cells: Any, members: Members) -> PartFacts:
+    def _facts(self, cells: Cells, members: Members) -> PartFacts:
         return PartFacts(tuple(part.facts(part.of(cells), members) for part in self._parts))
 
     def _solve(self, facts: ClassFacts, findings: Findings) -> tuple[float, float]:
@@ -59,7 +60,7 @@ class Naive(Generative):
         """The parts at the public numbers as they stand."""
         raise NotImplementedError
 
-    def _now(self) -> Any:
+    def _now(self) -> Self:
         now = super()._now()
         now._parts = self._live_parts()
         return now
@@ -67,7 +68,7 @@ class Naive(Generative):
     def _equations(self, rows: LabelledRows) -> Equations:
         return sum((p.equations(rows.changed(p.of)) for p in self._live_parts()), Equations())
 
-    def _log_density(self, cells: Any) -> FloatArray:
+    def _log_density(self, cells: Cells) -> FloatArray:
         out = np.zeros((cells.shape[0], len(self.classes_)))
         for part in self._parts:
             part.add_log_density(part.of(cells), out)
@@ -151,7 +152,7 @@ class Counted(Naive):
         """``feature_log_prob_`` (K, p) as it stands."""
         return state(self, "feature_log_prob_", (len(self.classes_), self.n_features_in_))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # scikit-learn's toy data are not counts
         tags.input_tags.positive_only = True

@@ -12,6 +12,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
+from sklearn.utils import Tags
 
 from separatrix.core.caller import warn
 from separatrix.core.families import Family, family
@@ -232,7 +233,7 @@ class NaiveBayes(Naive):
         whole = all(c.kind in ("whole", "boolean") for c in self._encoding.columns)
         return out.astype(np.int64) if whole and discrete.issuperset(self.families_) else out
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = tags.input_tags.categorical = True
         tags.classifier_tags.poor_score = True

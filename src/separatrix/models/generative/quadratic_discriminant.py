@@ -6,7 +6,7 @@ sweep; O(np²K) for a prediction.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -88,7 +88,7 @@ class QuadraticDiscriminantAnalysis(Gaussian):
         ]
         return super()._public_normals()[0], np.array([(R * S) @ R.T for R, S in axes])
 
-    def _now(self) -> Any:
+    def _now(self) -> Self:
         now = super()._now()
         k = len(self.classes_)
         fitted = self.__dict__.get("_as_fitted")

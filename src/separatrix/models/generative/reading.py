@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils import Tags
 
 from separatrix.data.door import column_name, read_table, refuse_infinite
 from separatrix.data.rows import Rows
@@ -82,7 +83,7 @@ class TableReader(PosteriorAnswers):
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
         return ("columns " if len(names) > 1 else "column ") + ", ".join(names[:NAMED]) + more
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._sparse
         tags.input_tags.allow_nan = True

@@ -40,7 +40,7 @@ class Report:
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, model: Any, owner: type | None = None) -> Any:
+    def __get__(self, model: object, owner: type | None = None) -> Any:
         if model is None:
             return self
         try:
@@ -48,19 +48,19 @@ class Report:
         except KeyError:
             raise AttributeError(f"{type(model).__name__!r} object has no attribute {self.name!r}") from None
 
-    def __set__(self, model: Any, value: Any) -> None:
+    def __set__(self, model: object, value: Any) -> None:
         raise AttributeError(
             f"{self.name} of {type(model).__name__} is a report, and no prediction reads it: {self.instead}"
         )
 
-    def __delete__(self, model: Any) -> None:
+    def __delete__(self, model: object) -> None:
         model.__dict__.pop(self.name, None)
 
 
 class Derived(Report):
     """A report computed from the state when it is read, by the model's method ``_<name>`` (None: not there)."""
 
-    def __get__(self, model: Any, owner: type | None = None) -> Any:
+    def __get__(self, model: object, owner: type | None = None) -> Any:
         if model is None:
             return self
         value = getattr(model, f"_{self.name}")() if "classes_" in model.__dict__ else None
@@ -68,18 +68,18 @@ class Derived(Report):
             raise AttributeError(f"{type(model).__name__!r} object has no attribute {self.name!r}")
         return _sealed(value)
 
-    def __set__(self, model: Any, value: Any) -> None:
+    def __set__(self, model: object, value: Any) -> None:
         raise AttributeError(
             f"{self.name} of {type(model).__name__} is computed from other numbers: {self.instead}"
         )
 
 
-def report(model: Any, **values: Any) -> None:
+def report(model: object, **values: Any) -> None:
     """Write reports of a model."""
     model.__dict__.update(values)
 
 
-def publish(model: Any, name: str, values: FloatArray, single: bool) -> None:
+def publish(model: object, name: str, values: FloatArray, single: bool) -> None:
     """Set a public array of the state; in float32 with the digits that rounding takes kept beside it.
 
     Far from the origin a float32 mean is too coarse to predict by: while a number is the one that was fitted, its
@@ -95,7 +95,7 @@ def publish(model: Any, name: str, values: FloatArray, single: bool) -> None:
     model.__dict__[name] = values
 
 
-def state(model: Any, name: str, shape: tuple[int, ...]) -> FloatArray:
+def state(model: object, name: str, shape: tuple[int, ...]) -> FloatArray:
     """The public array of that name in float64; an edit that changed its shape is refused."""
     found = getattr(model, name)
     found = np.asarray(found.toarray() if hasattr(found, "toarray") else found, dtype=np.float64)

@@ -30,7 +30,7 @@ from separatrix.data.interrupts import until_interrupted
 from separatrix.data.orders import Orders, Visits
 from separatrix.models.base import Classifier
 from separatrix.models.parameters import check_class_weight, check_limits, class_factors, seed_of, threads
-from separatrix.solve.perceptron import Epochs, PerceptronRun, MistakeBound, train
+from separatrix.solve.perceptron import Epochs, MistakeBound, PerceptronRun, train
 from separatrix.solve.separator import Contradiction
 from separatrix.solve.sequential import keyed_generator
 from separatrix.verdict.build import no_claim, proven

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import GroupSums, Members
 from separatrix.data.counts import class_sums, log_shares, scores
+from separatrix.models.generative.facts import Cells
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.parts.part import ColumnsPart
 from separatrix.models.generative.parts.smoothing import Smoothing
 from separatrix.models.generative.verified import Equations, LabelledRows, share_equations
+
+if TYPE_CHECKING:
+    from separatrix.models.generative.common import Generative
 
 
 @dataclass(eq=False)
@@ -27,12 +31,14 @@ class BagPart(ColumnsPart):
 
     smoothing: Smoothing
 
-    def facts(self, cells: Any, members: Members) -> GroupSums:
-        dense = isinstance(cells, np.ndarray)
-        value = members.sum(cells.astype(np.float64, copy=False)) if dense else class_sums(cells, members)
-        return GroupSums(value, members.count)
+    def facts(self, cells: Cells, members: Members) -> GroupSums:
+        if isinstance(cells, np.ndarray):
+            return GroupSums(members.sum(cells.astype(np.float64, copy=False)), members.count)
+        return GroupSums(class_sums(cells, members), members.count)
 
-    def solve(self, s: GroupSums, weight: FloatArray, findings: Findings, model: Any) -> tuple[float, float]:
+    def solve(
+        self, s: GroupSums, weight: FloatArray, findings: Findings, model: Generative
+    ) -> tuple[float, float]:
         k, p = s.value.shape
         self.count = s.value
         add = self._virtual(s.value)
@@ -71,7 +77,7 @@ class BagPart(ColumnsPart):
         now.weights = np.ascontiguousarray(log_share.T)
         return now
 
-    def add_log_density(self, cells: Any, out: FloatArray) -> None:
+    def add_log_density(self, cells: Cells, out: FloatArray) -> None:
         if not isinstance(cells, np.ndarray):
             if not cells.data.all():  # a stored zero · log 0
                 cells = cells.copy()

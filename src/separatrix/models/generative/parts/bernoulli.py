@@ -7,17 +7,21 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import GroupSums, Members
 from separatrix.data.counts import class_sums, scores
+from separatrix.models.generative.facts import Cells
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.parts.part import ColumnsPart, side_by_side
 from separatrix.models.generative.parts.smoothing import Smoothing
 from separatrix.models.generative.verified import Equations, LabelledRows, share_equations
+
+if TYPE_CHECKING:
+    from separatrix.models.generative.common import Generative
 
 
 @dataclass(eq=False)
@@ -27,7 +31,7 @@ class BernoulliPart(ColumnsPart):
     smoothing: Smoothing
     binarize: float | None
 
-    def _ones(self, cells: Any) -> Any:
+    def _ones(self, cells: Cells) -> Any:
         """Cells as 0 and 1, NaN kept."""
         if not isinstance(cells, np.ndarray) and np.isnan(cells.data.sum()):
             cells = cells.toarray()
@@ -43,7 +47,7 @@ class BernoulliPart(ColumnsPart):
             return cells.astype(np.float64, copy=False)
         return np.where(cells == cells, cells > self.binarize, np.nan)
 
-    def facts(self, cells: Any, members: Members) -> GroupSums:
+    def facts(self, cells: Cells, members: Members) -> GroupSums:
         ones = self._ones(cells)
         if not isinstance(ones, np.ndarray):
             return GroupSums(
@@ -52,7 +56,9 @@ class BernoulliPart(ColumnsPart):
         present = ~np.isnan(ones)
         return GroupSums(members.sum(np.where(present, ones, 0.0)), members.sum(present.astype(np.float64)))
 
-    def solve(self, s: GroupSums, weight: FloatArray, findings: Findings, model: Any) -> tuple[float, float]:
+    def solve(
+        self, s: GroupSums, weight: FloatArray, findings: Findings, model: Generative
+    ) -> tuple[float, float]:
         self.count = s.value
         with np.errstate(all="ignore"):
             q = np.nan_to_num(s.value.sum(axis=0) / s.weight.sum(axis=0), nan=0.5)
@@ -110,7 +116,7 @@ class BernoulliPart(ColumnsPart):
         found = np.stack([-np.expm1(self.log_yes), np.exp(self.log_yes)], axis=-1)
         return share_equations(found, counts, virtual, rows.total, only=1)
 
-    def add_log_density(self, cells: Any, out: FloatArray) -> None:
+    def add_log_density(self, cells: Cells, out: FloatArray) -> None:
         ones = self._ones(cells)
         if not isinstance(ones, np.ndarray) and not self.certain:
             out += scores(ones, self.odds)

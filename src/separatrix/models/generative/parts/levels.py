@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from separatrix.core.statistics.grouped import GroupCounts, Members
 from separatrix.models.generative.parts.part import ColumnsPart
 from separatrix.models.generative.parts.smoothing import Smoothing
 from separatrix.models.generative.verified import Equations, LabelledRows, share_equations
+
+if TYPE_CHECKING:
+    from separatrix.models.generative.common import Generative
 
 
 @dataclass(eq=False)
@@ -29,7 +32,7 @@ class LevelsPart(ColumnsPart):
         return GroupCounts.of(cells, members)
 
     def solve(
-        self, s: GroupCounts, weight: FloatArray, findings: list[str], model: Any
+        self, s: GroupCounts, weight: FloatArray, findings: list[str], model: Generative
     ) -> tuple[float, float]:
         least = np.broadcast_to(self.least, (len(s.tables),))
         self.tables = list((s + GroupCounts(tuple(np.zeros((len(weight), int(m))) for m in least))).tables)

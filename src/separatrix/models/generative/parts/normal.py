@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from separatrix.data.moments import worth_compiling
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.parts.part import ColumnsPart, side_by_side
 from separatrix.models.generative.verified import Equations, LabelledRows, normal_equations
+
+if TYPE_CHECKING:
+    from separatrix.models.generative.common import Generative
 
 NEAR = 30.0  # distance of class means from the origin, in units of spread, up to which squares of x keep their digits
 ERASED = 1e-3  # of a column's variance over what is added to it, below which the column says nothing any more
@@ -37,7 +40,7 @@ class NormalPart(ColumnsPart):
         return GroupMoments.centred(cells, members)
 
     def solve(
-        self, s: GroupMoments, weight: FloatArray, findings: Findings, model: Any
+        self, s: GroupMoments, weight: FloatArray, findings: Findings, model: Generative
     ) -> tuple[float, float]:
         pooled = s.pooled()
         self.silent = _constant(pooled)[0] | (pooled.weight[0] == 0)
@@ -73,7 +76,7 @@ class NormalPart(ColumnsPart):
         residual = 0.0 if self.smooth else float(np.nanmax(np.abs(ratio - 1.0), initial=0.0))
         return residual, 0.5 * float(np.sum(losses[live & (s.weight > 0)]))
 
-    def _say(self, none: np.ndarray, total: FloatArray, findings: Findings, model: Any) -> None:
+    def _say(self, none: np.ndarray, total: FloatArray, findings: Findings, model: Generative) -> None:
         """Where rows of a class do not vary though the column does (``none`` (K, p)), before smoothing hides it."""
         if none.any():
             still = [
@@ -121,7 +124,7 @@ class NormalPart(ColumnsPart):
     def equations(self, rows: LabelledRows) -> Equations:
         return normal_equations(rows, self.mean, self.variance, self.smooth, self.per_column, self.tie)
 
-    def add_log_density(self, cells: Any, out: FloatArray) -> None:
+    def add_log_density(self, cells: np.ndarray, out: FloatArray) -> None:
         if self.far:
             return self._add_class_by_class(cells, out)
         z = cells if self.centre is None else np.subtract(cells, self.centre, dtype=np.float64)
@@ -147,7 +150,7 @@ class NormalPart(ColumnsPart):
             found[beyond] = again
         out += found
 
-    def _add_class_by_class(self, cells: Any, out: FloatArray) -> None:
+    def _add_class_by_class(self, cells: np.ndarray, out: FloatArray) -> None:
         """Classes a thousand spreads apart: each class's own mean is subtracted first."""
         for k in range(len(self.mean)):
             z = np.subtract(cells, self.mean[k], dtype=np.float64)

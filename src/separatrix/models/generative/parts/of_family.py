@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from separatrix.models.generative.facts import PartFacts
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.parts.part import ColumnsPart, side_by_side
 from separatrix.models.generative.verified import Equations, LabelledRows, family_equations, family_moments
+
+if TYPE_CHECKING:
+    from separatrix.models.generative.common import Generative
 
 Means = tuple[FloatArray, ...]
 
@@ -32,7 +35,9 @@ class FamilyPart(ColumnsPart):
     def facts(self, cells: np.ndarray, members: Members) -> PartFacts:
         return family_facts(self.family, cells, members)
 
-    def solve(self, s: PartFacts, weight: FloatArray, findings: Findings, model: Any) -> tuple[float, float]:
+    def solve(
+        self, s: PartFacts, weight: FloatArray, findings: Findings, model: Generative
+    ) -> tuple[float, float]:
         f, count, second = self.family, s.parts[0].weight, s.parts[0].second
         facts, base = s.parts[:-1], s.parts[-1]
         means, pooled = tuple(m.mean for m in facts), tuple(m.pooled() for m in facts)

@@ -13,14 +13,17 @@ they stand. Cost O(np) for facts, O(npK) for a density.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
-from separatrix.core.statistics.grouped import Members
+from separatrix.models.generative.facts import Cells
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.verified import Equations, LabelledRows
+
+if TYPE_CHECKING:
+    from separatrix.models.generative.common import Generative
 
 
 class ColumnsPart:
@@ -37,13 +40,13 @@ class ColumnsPart:
     certain: bool
     log_prior = 0.0  # log density of the parameters under the smoothing's prior, for EM
 
-    def of(self, cells: Any) -> Any:
+    def of(self, cells: Cells) -> Any:
         return cells if self.columns is None else cells[:, self.columns]
 
     def facts(self, cells: Any, members: Members) -> Any:
         raise NotImplementedError
 
-    def solve(self, s: Any, weight: FloatArray, findings: Findings, model: Any) -> tuple[float, float]:
+    def solve(self, s: Any, weight: FloatArray, findings: Findings, model: Generative) -> tuple[float, float]:
         """Set the parameters from merged facts; the moment residual, and −Σ log p of the rows."""
         raise NotImplementedError
 
@@ -66,7 +69,7 @@ class ColumnsPart:
         """The part at parameters in the form of `parameters`, a dictionary a column."""
         raise NotImplementedError
 
-    def _named(self, model: Any, which: Any) -> str:
+    def _named(self, model: Generative, which: Any) -> str:
         """Some of the part's columns in words."""
         everywhere = np.zeros(model.n_features_in_, dtype=bool)
         everywhere[np.arange(len(which))[which] if self.columns is None else self.columns[which]] = True
