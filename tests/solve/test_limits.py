@@ -13,7 +13,7 @@ from separatrix.solve.registry import NEWTON
 
 
 def test_what_does_not_run_away_is_the_estimate_from_the_other_rows():
-    """A column that is one on rows of one class alone has no finite weight; the others are those without these rows."""
+    """A column that is one on rows of one class alone has no finite weight; others are those without these rows."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=60)
     y = np.where(x + rng.logistic(size=60) > 0, 1.0, -1.0)
