@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, minimize
 from sklearn.datasets import make_classification
-from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel, sigmoid_kernel
+from sklearn.metrics.pairwise import rbf_kernel
 
 from separatrix.problems.dual import Dual
-from separatrix.problems.gram import KernelRows
-from separatrix.problems.kernels import Kernel, centre_of
+from separatrix.problems.kernels import Kernel
 from separatrix.solve import smo
 from separatrix.solve.smo import certify, minimise
 
@@ -95,21 +93,6 @@ def test_cache_and_shrinking_do_not_change_the_answer(megabytes, shrinking):
     np.testing.assert_allclose(got.score + got.intercept, want.score + want.intercept, atol=1e-6)
 
 
-def test_cache_is_bounded():
-    X = blobs(500)[0]
-    rows = KernelRows(Kernel("rbf", 0.5), Kernel("rbf", 0.5).points(X), 0.2, False)
-    assert rows.flat.nbytes <= 0.2e6
-    for start in range(0, 500, 40):
-        index = np.arange(start, min(start + 40, 500))
-        slots = rows.fetch(index)
-        np.testing.assert_allclose(rows.cache[slots], rbf_kernel(X[index], X, gamma=0.5), atol=1e-12)
-    rows.narrow(np.arange(0, 500, 7))
-    again = np.arange(470, 500)
-    np.testing.assert_allclose(
-        rows.cache[rows.fetch(again)], rbf_kernel(X[again], X[::7], gamma=0.5), atol=1e-12
-    )
-
-
 @pytest.mark.parametrize("single", [True, False])
 def test_single_precision_ends_at_the_same_place(single):
     X, y = make_classification(1500, 10, random_state=0, flip_y=0.05)
@@ -170,41 +153,3 @@ def test_interruption_keeps_the_best_so_far(monkeypatch):
         Kernel("rbf", 0.5), X, Dual.classifier(y, np.full(800, 50.0), fit.beta), fit.intercept, 1e-3
     )
     np.testing.assert_allclose([fit.primal, fit.dual], [again.primal, again.dual], rtol=1e-12)
-
-
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-def test_kernels_agree_with_scikit_learn(make):
-    X = np.random.default_rng(0).normal(size=(150, 7)) * 2
-    X[np.abs(X) < 1.5] = 0.0
-    A, B = make(X[:40]), make(X)
-    close = dict(rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(Kernel("linear")(A, B), X[:40] @ X.T, **close)
-    np.testing.assert_allclose(Kernel("rbf", 0.3)(A, B), rbf_kernel(X[:40], X, gamma=0.3), **close)
-    np.testing.assert_allclose(
-        Kernel("poly", 0.3, 1.5, 4)(A, B), polynomial_kernel(X[:40], X, 4, gamma=0.3, coef0=1.5), **close
-    )
-    np.testing.assert_allclose(
-        Kernel("sigmoid", 0.3, -0.5)(A, B), sigmoid_kernel(X[:40], X, gamma=0.3, coef0=-0.5), **close
-    )
-
-
-def test_combination_is_the_product_with_the_whole_matrix():
-    rng = np.random.default_rng(1)
-    A, B, coef = rng.normal(size=(700, 5)), rng.normal(size=(2500, 5)), rng.normal(size=(2500, 3))
-    for kernel in (Kernel("rbf", 0.2), Kernel("poly", 0.2, 1.0, 2), Kernel("sigmoid", 0.1), Kernel("linear")):
-        centre = centre_of(B)
-        got = kernel.combine(kernel.points(A, centre), kernel.points(B, centre), coef)
-        np.testing.assert_allclose(got, kernel(A, B) @ coef, rtol=1e-9, atol=1e-9)
-
-
-def test_own_combination_uses_each_block_twice():
-    rng = np.random.default_rng(2)
-    A, coef = rng.normal(size=(2300, 5)), rng.normal(size=2300)
-    for kernel in (Kernel("rbf", 0.2), Kernel("poly", 0.2, 1.0, 2), Kernel("linear")):
-        got = kernel.combine_own(kernel.points(A, centre_of(A)), coef)
-        np.testing.assert_allclose(got, kernel(A, A) @ coef, rtol=1e-9, atol=1e-8)
-
-
-def test_far_points_have_a_kernel_of_nothing():
-    far = Kernel("rbf", 1.0)(np.array([[0.0], [1e3]]), np.array([[0.0], [30.0]]))
-    assert far[0, 0] == 1.0 and (far.ravel()[1:] < 1e-300).all() and (far >= 0).all()

@@ -17,6 +17,7 @@ import numpy as np
 
 from separatrix.core.losses import Loss
 from separatrix.core.numerics import FloatArray
+from separatrix.core.statistic import Statistic
 from separatrix.data.rows import Block
 from separatrix.problems.coordinates import Coordinates
 
@@ -73,7 +74,10 @@ class SweepTask:
 
 @dataclass(frozen=True)
 class Partial:
-    """Sums over some rows: losses, slopes times cells, slopes (``lift``), and the Hessian where asked."""
+    """Sums over some rows: losses, slopes times cells, slopes (``lift``), and the Hessian where asked.
+
+    No :class:`~separatrix.core.statistic.Statistic`: its arrays are added to in place and then used up.
+    """
 
     weight: float
     value: float
@@ -196,8 +200,8 @@ def _sparse_scores(X: Any, u: FloatArray, offset: FloatArray) -> FloatArray:
     return scores
 
 
-@dataclass(frozen=True)
-class InterceptSums:
+@dataclass(frozen=True, eq=False)
+class InterceptSums(Statistic):
     """Sums of slopes (K,) and curvatures (K, K) over some rows; numbers for one score a row."""
 
     slope: FloatArray
@@ -207,7 +211,9 @@ class InterceptSums:
         return InterceptSums(self.slope + other.slope, self.bend + other.bend)
 
 
-def intercept_sums(block: Block, task: SweepTask, memo: Any) -> tuple[InterceptSums, FloatArray]:
+def intercept_sums(
+    block: Block, task: SweepTask, memo: FloatArray | None
+) -> tuple[InterceptSums, FloatArray]:
     """Derivatives in the intercept alone; the memo is the rows' scores without it."""
     scores = _scores(block, task) if memo is None else memo
     _, slope, curvature = task.loss.derivatives(task.spread(scores + task.b), block.y)

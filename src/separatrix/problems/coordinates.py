@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from separatrix.core.numerics import EPS, FloatArray
+from separatrix.core.statistic import Statistic
 from separatrix.core.statistics import Gram, Moments, QRFactor
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows
@@ -219,8 +219,8 @@ def _standardised_sample(rows: Rows, standard: Coordinates, count: int) -> Float
     return np.concatenate(parts)
 
 
-@dataclass(frozen=True)
-class _Largest:
+@dataclass(frozen=True, eq=False)
+class _Largest(Statistic):
     """max |score| of each direction over some rows."""
 
     value: FloatArray
@@ -229,7 +229,9 @@ class _Largest:
         return _Largest(np.maximum(self.value, other.value))
 
 
-def _largest_score(block: Block, params: tuple[Coordinates, FloatArray], _memo: Any) -> tuple[_Largest, None]:
+def _largest_score(
+    block: Block, params: tuple[Coordinates, FloatArray], _memo: None
+) -> tuple[_Largest, None]:
     standard, directions = params
     weights = np.asfortranarray(standard.scale[:, None] * directions)
     offset = -standard.centre @ weights
@@ -288,7 +290,7 @@ def row_span(rows: Rows, centre: FloatArray) -> tuple[Coordinates, Rows]:
     return Coordinates(centre, np.ones(rows.p), q), inner
 
 
-def _sampled_gram(block: Block, stride: int, _memo: Any) -> tuple[Gram, None]:
+def _sampled_gram(block: Block, stride: int, _memo: None) -> tuple[Gram, None]:
     total = Gram.zero(block.X.shape[1])
     for part in block.tiles(block.X.shape[1], stride):
         weight = None if block.weight is None else block.weight[part]
@@ -296,7 +298,7 @@ def _sampled_gram(block: Block, stride: int, _memo: Any) -> tuple[Gram, None]:
     return total, None
 
 
-def _qr(block: Block, _params: Any, _memo: Any) -> tuple[QRFactor, None]:
+def _qr(block: Block, _params: None, _memo: None) -> tuple[QRFactor, None]:
     return QRFactor.of(block.dense(slice(0, block.n)), weight=block.weight), None
 
 

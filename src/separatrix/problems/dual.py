@@ -15,7 +15,6 @@ its own, −bT is added. Shapes: m variables of n rows. Cost O(m), given the sco
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,7 +119,7 @@ class Dual:
         """v (m,) = −(Kβ + q): what each variable asks b to be."""
         return -score[self.base] - self.linear
 
-    def spread_out(self, levels: tuple[float, ...]) -> Any:
+    def spread_out(self, levels: tuple[float, ...]) -> FloatArray | float:
         """The level of each variable, (m,), or the only one."""
         return levels[0] if self.group is None else np.array(levels)[self.group]
 
@@ -202,7 +201,7 @@ def _filled(box: FloatArray, total: float) -> FloatArray:
     return np.clip(total - before, 0.0, box)
 
 
-def _ends(v: FloatArray, rise: Any, fall: Any) -> tuple[float, float]:
+def _ends(v: FloatArray, rise: np.ndarray, fall: np.ndarray) -> tuple[float, float]:
     """The largest v of what may rise and the smallest of what may fall: b lies between them."""
     up = float(v[rise].max()) if rise.any() else float(v.min())
     lo = float(v[fall].min()) if fall.any() else float(v.max())

@@ -34,6 +34,7 @@ from separatrix.core.links import LINKS, Link
 from separatrix.core.losses import Logistic, Loss, Multinomial
 from separatrix.core.numerics import EPS, FloatArray, softmax
 from separatrix.core.responses import Binomial, GlmLoss, Poisson
+from separatrix.core.statistic import Statistic
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block
 from separatrix.problems.blocks import SweepTask
@@ -178,8 +179,8 @@ class WhitenedTask:
     exact: bool
 
 
-@dataclass(frozen=True)
-class Correction:
+@dataclass(frozen=True, eq=False)
+class Correction(Statistic):
     """Sums over some rows, in whitened coordinates: ½ Σ s w' v a, Σ s (ℓ'' − w − ½ w'' v) a aᵀ, Σ s w' a (a ⊗ a)ᵀ.
 
     Without the last, the second has its bound in it: (log w)'' w in place of w''.

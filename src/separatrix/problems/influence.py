@@ -9,8 +9,8 @@ product with them. One sweep each, so serial, threads and Dask agree. Cost O(np)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -27,16 +27,20 @@ class Design:
 
     coordinates: Coordinates
     fit_intercept: bool
-    factor: Any = None
+    factor: FloatArray = field(default_factory=lambda: np.empty(0))
 
     @classmethod
-    def of(cls, objective: Objective, factor: Any = None) -> Design:
-        return cls(objective.coordinates, objective.fit_intercept, factor)
+    def of(cls, objective: Objective, *factor: FloatArray) -> Design:
+        return cls(objective.coordinates, objective.fit_intercept, *factor)
 
-    def tiles(self, block: Block) -> Any:
+    @property
+    def size(self) -> int:
+        """Columns of z."""
+        return self.coordinates.size + int(self.fit_intercept)
+
+    def tiles(self, block: Block) -> Iterator[tuple[slice, FloatArray]]:
         """(slice, z) for every tile of the block."""
-        c = self.coordinates
-        q = c.size + int(self.fit_intercept)
+        c, q = self.coordinates, self.size
         for part in block.tiles(max(q, block.X.shape[1])):
             raw = block.dense(part)
             z = np.full((len(raw), q), c.lift)
@@ -51,7 +55,7 @@ def row_scores(objective: Objective, theta: FloatArray) -> FloatArray:
     return eta if objective.class_basis is None else eta @ objective.class_basis.T
 
 
-def _scores(block: Block, design: Design, _memo: Any) -> tuple[int, FloatArray]:
+def _scores(block: Block, design: Design, _memo: None) -> tuple[int, FloatArray]:
     eta = np.empty((block.n, *design.factor.shape[1:]))
     for part, z in design.tiles(block):
         np.dot(z, design.factor, out=eta[part])
@@ -65,8 +69,8 @@ def row_forms(objective: Objective, root: FloatArray) -> FloatArray:
     return forms[:, 0, 0] if objective.class_basis is None else forms
 
 
-def _forms(block: Block, design: Design, _memo: Any) -> tuple[int, FloatArray]:
-    q = design.coordinates.size + int(design.fit_intercept)
+def _forms(block: Block, design: Design, _memo: None) -> tuple[int, FloatArray]:
+    q = design.size
     heads = len(design.factor) // q
     out = np.empty((block.n, heads, heads))
     for part, z in design.tiles(block):
@@ -84,10 +88,9 @@ def score_products(objective: Objective, slopes: FloatArray, weight: FloatArray 
     return total
 
 
-def _products(block: Block, design: Design, _memo: Any) -> tuple[FloatArray, None]:
-    q = design.coordinates.size + int(design.fit_intercept)
-    heads = block.y.shape[1]
-    total = np.zeros((q * heads, q * heads))
+def _products(block: Block, design: Design, _memo: None) -> tuple[FloatArray, None]:
+    width = design.size * block.y.shape[1]
+    total = np.zeros((width, width))
     for part, z in design.tiles(block):
         u = block.y[part]
         if block.weight is not None:
@@ -103,14 +106,13 @@ def cluster_scores(
     """Σ_{i in g} s_i u_i ⊗ z_i of each group: (groups, (K−1)q)."""
     targets = np.column_stack([slopes.reshape(len(slopes), -1), codes])
     rows = objective.rows.with_targets(targets, weight)
-    total: FloatArray = sweep(_by_group, rows, Design.of(objective, groups))[0]
+    total: FloatArray = sweep(_by_group, rows, (Design.of(objective), groups))[0]
     return total
 
 
-def _by_group(block: Block, design: Design, _memo: Any) -> tuple[FloatArray, None]:
-    q = design.coordinates.size + int(design.fit_intercept)
-    heads = block.y.shape[1] - 1
-    total = np.zeros((design.factor, q * heads))
+def _by_group(block: Block, task: tuple[Design, int], _memo: None) -> tuple[FloatArray, None]:
+    design, groups = task
+    total = np.zeros((groups, design.size * (block.y.shape[1] - 1)))
     for part, z in design.tiles(block):
         u = block.y[part, :-1]
         if block.weight is not None:

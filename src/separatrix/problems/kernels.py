@@ -98,7 +98,7 @@ class Kernel:
         self.fill(left, right, out, np.arange(len(left)))
         return out
 
-    def fill(self, A: Points, B: Points, dest: Any, slots: Index) -> None:
+    def fill(self, A: Points, B: Points, dest: np.ndarray, slots: Index) -> None:
         """dest[slots_i, j] = k(A_i, B_j); columns go to threads tile by tile on a fixed grid."""
         if len(A) == 0 or len(B) == 0:
             return
@@ -218,11 +218,11 @@ class Kernel:
 
     def _finish(
         self,
-        dots: Any,
+        dots: np.ndarray,
         A: Points,
         B: Points,
         part: slice,
-        dest: Any,
+        dest: np.ndarray,
         slots: Index,
         offset: int | None = None,
     ) -> None:
@@ -277,11 +277,11 @@ class _Products:
             for a in range(0, len(A), LANES):
                 self.lanes.append(np.ascontiguousarray(A.cells[a : a + LANES].toarray().T))
 
-    def buffer(self) -> Any:
+    def buffer(self) -> np.ndarray:
         """Room for one tile, to be used again: fresh memory would cost as much as the product."""
         return np.empty(len(self.A) * TILE, self.A.cells.dtype)
 
-    def __call__(self, B: Points, part: slice, buffer: Any) -> Any:
+    def __call__(self, B: Points, part: slice, buffer: np.ndarray) -> np.ndarray:
         X = B.cells
         if not is_sparse(X):
             tile = X[part]

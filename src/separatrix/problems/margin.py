@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -175,7 +174,9 @@ class Proof:
         return bool(np.isfinite(self.primal) and self.gap <= tol * abs(self.primal))
 
 
-def _proof_sums(block: Block, task: Any, memo: Any) -> tuple[FloatArray, FloatArray]:
+def _proof_sums(
+    block: Block, task: tuple[FloatArray, float], memo: tuple[FloatArray]
+) -> tuple[FloatArray, FloatArray]:
     """Σ βx of the positive and the negative β, (2, p); the block's scores are its memo."""
     coef, b = task
     (beta,) = memo
@@ -189,7 +190,7 @@ def _proof_sums(block: Block, task: Any, memo: Any) -> tuple[FloatArray, FloatAr
     return pull, eta
 
 
-def blocked(rows: Rows, *arrays: Any) -> list[tuple[Any, ...]]:
+def blocked(rows: Rows, *arrays: FloatArray) -> list[tuple[FloatArray, ...]]:
     """The arrays' parts block by block, as the memos of a sweep.
 
     >>> blocked(Rows(None, 4, 1, (0, 1, 4)), np.arange(4.0))

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -278,7 +277,7 @@ class _TiltTask:
     fit_intercept: bool
 
 
-def _tilt_block(block: Block, task: _TiltTask, _memo: Any) -> tuple[FloatArray, None]:
+def _tilt_block(block: Block, task: _TiltTask, _memo: None) -> tuple[FloatArray, None]:
     basis, c = task.class_basis, task.coordinates
     q = len(task.theta)
     total = np.zeros_like(task.theta)
@@ -319,7 +318,7 @@ def _spread_about(o: FloatArray, M: FloatArray) -> FloatArray:
     return np.diagonal(M, axis1=1, axis2=2) - 2 * Mo + np.sum(o * Mo, axis=1, keepdims=True)
 
 
-def _qr(block: Block, _params: Any, _memo: Any) -> tuple[QRFactor, None]:
+def _qr(block: Block, _params: None, _memo: None) -> tuple[QRFactor, None]:
     return QRFactor.of(block.dense(slice(0, block.n)), weight=block.weight), None
 
 

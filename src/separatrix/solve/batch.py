@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray, Index
+from separatrix.core.statistic import Statistic
 from separatrix.data.engine import each_in_threads, engine, one_blas_thread, sweep
 from separatrix.data.rows import Block
 from separatrix.problems.coordinates import Coordinates
@@ -325,7 +325,7 @@ class _BagTask:
 
 
 @dataclass(frozen=True, eq=False)
-class _BagSums:
+class _BagSums(Statistic):
     """Sums over some rows for every bag: slopes times cells (bags, heads, p), slopes (bags, heads), losses."""
 
     gradient: FloatArray
@@ -337,7 +337,7 @@ class _BagSums:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _batch_sums(block: Block, task: _BagTask, _memo: Any) -> tuple[_BagSums, None]:
+def _batch_sums(block: Block, task: _BagTask, _memo: None) -> tuple[_BagSums, None]:
     bags, heads, p = task.u.shape
     u = np.ascontiguousarray(task.u.reshape(-1, p))
     gradient, lift, value = np.zeros((bags * heads, p)), np.zeros((bags, heads)), np.zeros(bags)

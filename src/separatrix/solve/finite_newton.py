@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -132,9 +131,9 @@ def _exact_step(
     return t
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Short:
-    """Over the rows that are short: Σ 2c z zᵀ, Σ β z, and the loss."""
+    """Over the rows that are short: Σ 2c z zᵀ, Σ β z, and the loss; not sealed, as in solve/interior.py."""
 
     hessian: FloatArray
     pull: FloatArray
@@ -144,7 +143,9 @@ class _Short:
         return _Short(self.hessian + other.hessian, self.pull + other.pull, self.loss + other.loss)
 
 
-def _short_rows(block: Block, task: Any, memo: Any) -> tuple[_Short, None]:
+def _short_rows(
+    block: Block, task: tuple[FloatArray, int, float], memo: tuple[FloatArray, ...]
+) -> tuple[_Short, None]:
     from scipy.linalg.blas import dsyrk
 
     centre, q, epsilon = task
@@ -167,7 +168,9 @@ def _short_rows(block: Block, task: Any, memo: Any) -> tuple[_Short, None]:
     return _Short(hessian, pull, float(up @ (low * low) + down @ (high * high))), None
 
 
-def _move_rows(block: Block, task: Any, memo: Any) -> tuple[float, FloatArray]:
+def _move_rows(
+    block: Block, task: tuple[FloatArray, FloatArray], _memo: tuple[FloatArray, ...]
+) -> tuple[float, FloatArray]:
     centre, step = task
     out = np.empty(block.n)
     for part in block.tiles(len(step)):

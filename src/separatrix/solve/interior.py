@@ -102,7 +102,7 @@ class _Interior:
             sign, target, cap, eta, alpha, room, s, xi, np.zeros(len(eta)), np.zeros(shape), np.zeros(shape),
             np.zeros(shape),
         )  # fmt: skip
-        self.memo: list[Any] = blocked(machine.rows, *state)
+        self.memo: list[State] = blocked(machine.rows, *state)
         self.step = 0.0
         self.residual = self.ridge * self.w - self._start()
 
@@ -267,9 +267,12 @@ def _middle(machine: MarginMachine) -> float:
 
 
 # ---- sums over a block ----
+# No Statistics: sealing arrays after each of three sweeps a step would cost small fits a few per cent.
+
+State = tuple[FloatArray, ...]  # what the rows of a block remember
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Newton:
     hessian: FloatArray
     pull: FloatArray
@@ -279,13 +282,12 @@ class _Newton:
         return _Newton(self.hessian + other.hessian, self.pull + other.pull, self.sums + other.sums)
 
     def __iadd__(self, other: _Newton) -> _Newton:
-        self.hessian += other.hessian
-        self.pull += other.pull
-        self.sums += other.sums
+        for own, more in ((self.hessian, other.hessian), (self.pull, other.pull), (self.sums, other.sums)):
+            np.add(own, more, out=own)
         return self
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Predicted:
     pulls: FloatArray
     sums: FloatArray
@@ -295,7 +297,7 @@ class _Predicted:
         return _Predicted(self.pulls + other.pulls, self.sums + other.sums, min(self.largest, other.largest))
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Least:
     value: float
 
@@ -303,17 +305,17 @@ class _Least:
         return _Least(min(self.value, other.value))
 
 
-def _own(memo: Any) -> Any:
+def _own(memo: State) -> State:
     """The row state as this block may write on it: what travelled to another process comes back read-only."""
     return memo if memo[3].flags.writeable else tuple(np.array(a) for a in memo)
 
 
-def _cells(block: Block, part: slice) -> Any:
+def _cells(block: Block, part: slice) -> np.ndarray:
     cells = block.dense(part)
     return cells if cells.flags.c_contiguous else np.ascontiguousarray(cells)
 
 
-def _weigh(block: Block, task: Any, memo: Any) -> tuple[_Newton, Any]:
+def _weigh(block: Block, task: tuple[FloatArray, tuple[float, int]], memo: State) -> tuple[_Newton, State]:
     from scipy.linalg.blas import dsyrk
 
     centre, (step, q) = task
@@ -338,14 +340,14 @@ def _weigh(block: Block, task: Any, memo: Any) -> tuple[_Newton, Any]:
     return _Newton(hessian, pull, sums), memo
 
 
-def moves(cells: Any, centre: FloatArray, direction: FloatArray, out: FloatArray) -> None:
+def moves(cells: np.ndarray, centre: FloatArray, direction: FloatArray, out: FloatArray) -> None:
     """dη = (x − centre)·dw + db."""
     p = len(centre)
     offset = -float(centre @ direction[:p]) + (float(direction[p]) if len(direction) > p else 0.0)
     np.add(cells @ direction[:p], offset, out=out)
 
 
-def _back(cells: Any, centre: FloatArray, own: FloatArray, q: int) -> FloatArray:
+def _back(cells: np.ndarray, centre: FloatArray, own: FloatArray, q: int) -> FloatArray:
     """Σ z·own of a tile: (q,) or (q, k)."""
     p = len(centre)
     out = np.empty((q, *own.shape[1:]))
@@ -356,7 +358,7 @@ def _back(cells: Any, centre: FloatArray, own: FloatArray, q: int) -> FloatArray
     return out
 
 
-def _predict(block: Block, task: Any, memo: Any) -> tuple[_Predicted, Any]:
+def _predict(block: Block, task: tuple[FloatArray, FloatArray], memo: State) -> tuple[_Predicted, State]:
     centre, direction = task
     memo = _own(memo)
     q = len(direction)
@@ -374,7 +376,9 @@ def _predict(block: Block, task: Any, memo: Any) -> tuple[_Predicted, Any]:
     return _Predicted(total, sums, largest), memo
 
 
-def _correct(block: Block, task: Any, memo: Any) -> tuple[_Least, Any]:
+def _correct(
+    block: Block, task: tuple[FloatArray, tuple[FloatArray, float]], memo: State
+) -> tuple[_Least, State]:
     centre, (direction, mu) = task
     memo = _own(memo)
     largest = 1e300
@@ -388,7 +392,7 @@ def _correct(block: Block, task: Any, memo: Any) -> tuple[_Least, Any]:
     return _Least(largest), memo
 
 
-def _signed_sum(block: Block, task: Any, memo: Any) -> tuple[FloatArray, Any]:
+def _signed_sum(block: Block, task: tuple[FloatArray, int], memo: State) -> tuple[FloatArray, State]:
     centre, q = task
     sign, alpha = memo[0], memo[4]
     total = np.zeros(q)

@@ -69,30 +69,15 @@ def newton(
     ``theta``, or when the path is recorded, every step is the notes' own too: no sampled start, no kept factor.
     Where no bound is known (``range_factor`` is NaN) the estimate ½ν² takes its place, and nothing is proven.
     """
-    objective, bend = account.objective, range_factor(account.objective)
+    bend = range_factor(account.objective)
     proven = not np.isnan(bend)
     plain = theta is not None or account.record
-    point, anchor = start.copy(), None
-    if not (warm or plain or bend == 0) and objective.proven:
-        sampled = _sampled_start(account, point, bend, doubt)
-        if sampled is None:
-            return Outcome(point, np.inf, np.inf, None, 0, "ill-conditioned", np.inf, ill_conditioned=True)
-        point, anchor = sampled
+    begun = _begin(account, start, bend, warm=warm, plain=plain, doubt=doubt)
+    if isinstance(begun, Outcome):
+        return begun
+    point, at, anchor = begun
     plain = plain or not proven
-    anchor = anchor if proven else None
-    at = account.evaluate(point, order=2 if anchor is None else 1)
-    if anchor is None:
-        anchor = _Anchor(point, at, bend)
-    logistic = isinstance(objective.loss, (Logistic, Multinomial)) and objective.proven
-    if warm and logistic and at.value > np.log(objective.n_classes or 2):
-        # worse than no weights at all, where the curvature may have vanished: start from the origin instead
-        point = objective.zero()
-        at = account.evaluate(point, order=2)
-        anchor = _Anchor(point, at, bend)
     first_value = abs(at.value)
-    badly = PARABOLA_CONDITIONED if bend == 0 else ILL_CONDITIONED
-    if anchor.factor.reciprocal_condition < badly and objective.coordinates.basis is None:
-        return Outcome(point, at.value, np.inf, None, 0, "ill-conditioned", _norm(at), ill_conditioned=True)
     slow, previous = 0, np.inf
     stopped, gap, iterations = "max_iter reached", np.inf, 0
     with until_interrupted() as watch:
@@ -145,6 +130,34 @@ def newton(
     runaway = stopped == RUNAWAY
     outcome = Outcome(point, at.value, gap, unique, iterations, stopped, _norm(at), runaway=runaway)
     return replace(outcome, last=anchor.ended(point, at)) if errors else outcome
+
+
+def _begin(
+    account: Account, start: FloatArray, bend: float, *, warm: bool, plain: bool, doubt: bool
+) -> tuple[FloatArray, Evaluation, _Anchor] | Outcome:
+    """The first point with its evaluation and its Hessian's factor; the end where columns repeat each other."""
+    objective, point = account.objective, start.copy()
+    anchor: _Anchor | None = None
+    if not (warm or plain or bend == 0) and objective.proven:
+        sampled = _sampled_start(account, point, bend, doubt)
+        if sampled is None:
+            return Outcome(point, np.inf, np.inf, None, 0, "ill-conditioned", np.inf, ill_conditioned=True)
+        point, anchor = sampled
+    if anchor is None or np.isnan(bend):
+        at = account.evaluate(point, order=2)
+        anchor = _Anchor(point, at, bend)
+    else:
+        at = account.evaluate(point)
+    logistic = isinstance(objective.loss, (Logistic, Multinomial)) and objective.proven
+    if warm and logistic and at.value > np.log(objective.n_classes or 2):
+        # worse than no weights at all, where the curvature may have vanished: start from the origin instead
+        point = objective.zero()
+        at = account.evaluate(point, order=2)
+        anchor = _Anchor(point, at, bend)
+    badly = PARABOLA_CONDITIONED if bend == 0 else ILL_CONDITIONED
+    if anchor.factor.reciprocal_condition < badly and objective.coordinates.basis is None:
+        return Outcome(point, at.value, np.inf, None, 0, "ill-conditioned", _norm(at), ill_conditioned=True)
+    return point, at, anchor
 
 
 def _reason_to_stop(

@@ -14,8 +14,9 @@ Cost: the programme a few O(np²) steps of HiGHS; Wolfe O(np) a step, about as m
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -33,6 +34,8 @@ TINY = 1e-13  # a hull point this short against its corners is the origin
 CLOSE = 1e-9  # relative width of the bracket around γ at which it is known
 SAMPLE = 10  # rows for each weight among which a contradiction is looked for
 ALL_CELLS = 20_000_000  # cells up to which all rows are asked when a sample does not settle it
+
+Name = TypeVar("Name")  # how a corner of a hull is called: its row, or the two of a pair
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +174,7 @@ def maximum_margin(Z: FloatArray, *, most: int = 10_000, close: float = CLOSE) -
     size = float(np.sqrt(np.einsum("ij,ij->i", Z, Z).max(initial=0.0)))
     first = int(np.einsum("ij,ij->i", Z, Z).argmin())
 
-    def furthest(x: FloatArray) -> tuple[FloatArray, Any, float]:
+    def furthest(x: FloatArray) -> tuple[FloatArray, int, float]:
         along = Z @ x
         i = int(along.argmin())
         return Z[i], i, float(along[i])
@@ -182,7 +185,9 @@ def maximum_margin(Z: FloatArray, *, most: int = 10_000, close: float = CLOSE) -
     return Margin(direction, low, float(np.linalg.norm(point)), spread)
 
 
-def maximum_margin_rule(X: FloatArray, sign: np.ndarray, *, most: int = 10_000, close: float = CLOSE) -> Any:
+def maximum_margin_rule(
+    X: FloatArray, sign: np.ndarray, *, most: int = 10_000, close: float = CLOSE
+) -> tuple[LinearRule, Margin]:
     """(LinearRule, Margin) of the widest street between two classes, y_i (w·x_i + b) ≥ γ, ‖w‖ = 1, b free.
 
     Half the distance of the classes' hulls ([6867] 5.2): Wolfe's algorithm on the differences of pairs, which are
@@ -194,7 +199,7 @@ def maximum_margin_rule(X: FloatArray, sign: np.ndarray, *, most: int = 10_000, 
     P, M = P - centre, M - centre
     size = 2.0 * float(np.sqrt(max(np.einsum("ij,ij->i", A, A).max() for A in (P, M))))
 
-    def furthest(x: FloatArray) -> tuple[FloatArray, Any, float]:
+    def furthest(x: FloatArray) -> tuple[FloatArray, tuple[int, int], float]:
         up, down = P @ x, M @ x
         i, j = int(up.argmin()), int(down.argmax())
         return P[i] - M[j], (i, j), float(up[i] - down[j])
@@ -214,8 +219,12 @@ def maximum_margin_rule(X: FloatArray, sign: np.ndarray, *, most: int = 10_000, 
 
 
 def _nearest(
-    furthest: Any, start: tuple[FloatArray, Any], size: float, most: int, close: float
-) -> tuple[FloatArray, float, FloatArray, list[Any], FloatArray]:
+    furthest: Callable[[FloatArray], tuple[FloatArray, Name, float]],
+    start: tuple[FloatArray, Name],
+    size: float,
+    most: int,
+    close: float,
+) -> tuple[FloatArray, float, FloatArray, list[Name], FloatArray]:
     """Wolfe's major and minor cycles: a corral of corners whose hull holds its own nearest point."""
     corners, names = start[0][None].astype(float), [start[1]]
     weights: FloatArray = np.ones(1)
