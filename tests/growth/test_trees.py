@@ -12,7 +12,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from separatrix import engine
 from separatrix.growth import trees as module
 from separatrix.growth.trees import Binned, Columns, Options, grow_forest
-from separatrix.loops.trees.grow import bag
 
 draws = settings(max_examples=25, deadline=None)
 
@@ -20,6 +19,10 @@ draws = settings(max_examples=25, deadline=None)
 def one(X, y, classes, options, weight=None, *, kind=Binned, nominal=None, seed=0):
     columns = Binned.of(X, weight, nominal) if kind is Binned else Columns.of(X, nominal)
     return grow_forest(columns, y, classes, options, seed, 1, weight)
+
+
+def bag(t, n):
+    return np.bincount(np.random.default_rng(t).integers(0, n, n), minlength=n).astype(float)
 
 
 def same(a, b):
@@ -220,9 +223,7 @@ def test_any_number_of_threads_grows_the_same_trees(kind):
     grown = []
     for workers in (1, 2, 3):
         with engine("threads", workers=workers):
-            grown.append(
-                grow_forest(columns, y, 2, Options("gini", 2), 7, 6, lambda t: bag(7, t, len(y), len(y)))
-            )
+            grown.append(grow_forest(columns, y, 2, Options("gini", 2), 7, 6, lambda t: bag(t, len(y))))
     for other in grown[1:]:
         assert all(same(a, b) for a, b in zip(grown[0].trees, other.trees, strict=True))
         np.testing.assert_array_equal(grown[0].mean(X), other.mean(X))
@@ -292,13 +293,6 @@ def test_weighted_quantiles_are_those_of_repeated_rows():
     X, w = rng.normal(size=(800, 1)), rng.integers(1, 4, 800)
     a, b = Binned.of(X, w.astype(float)), Binned.of(np.repeat(X, w, axis=0))
     np.testing.assert_array_equal(a.high, b.high)
-
-
-def test_a_bag_belongs_to_its_seed_and_tree():
-    np.testing.assert_array_equal(bag(3, 5, 100, 100), bag(3, 5, 100, 100))
-    assert (bag(3, 5, 100, 100) != bag(3, 6, 100, 100)).any()
-    counts = np.mean([bag(0, t, 500, 500) == 0 for t in range(200)])
-    assert counts == pytest.approx(np.exp(-1), abs=0.005)
 
 
 def test_thresholds_are_uniform_between_the_ends():

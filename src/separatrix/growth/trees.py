@@ -25,19 +25,25 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.engine import each_in_threads
 from separatrix.data.interrupts import until_interrupted
 from separatrix.growth.order import best_first
-from separatrix.loops.trees.grow import (
+from separatrix.loops.trees.best import grow_best
+from separatrix.loops.trees.medians import grow_absolute
+from separatrix.loops.trees.node import (
+    CHILD,
+    COUNT,
     ENTROPY,
+    EXTRA,
+    FEATURE,
     GAIN,
     GINI,
+    IMPURITY,
+    MIDDLE,
     MISSING,
+    THRESHOLD,
     VARIANCE,
-    add_leaves,
-    grow_best,
-    grow_random,
     tree_key,
-    walk,
 )
-from separatrix.loops.trees.medians import grow_absolute
+from separatrix.loops.trees.random import grow_random
+from separatrix.loops.trees.walk import add_leaves, walk
 
 LEVELS = 64  # levels of a nominal column: a split is a set of them in one word
 BINS = 255
@@ -211,12 +217,13 @@ class Grows:
             options.tests, deepest if most is None else min(deepest, most - 1), options.min_split, options.min_leaf,
             options.min_weight_fraction * total, options.min_decrease * total, key,
         )  # fmt: skip
-        if options.criterion == "absolute_error":
+        medians = options.criterion == "absolute_error"
+        if medians:
             order = np.argsort(y, kind="stable")
             found = self._medians(rows[order], y[order], w[order], *limits)
         else:
             found = self._grown(rows, y, w, unit, classes, CRITERIA[options.criterion], *limits)
-        tree = _tree(found, self.dtype, max(classes, 1), centre)
+        tree = _tree(found, self.dtype, medians, centre)
         return tree if most is None else best_first(tree, most, options.criterion)
 
     def _grown(self, *rest: Any) -> Any:
@@ -362,13 +369,15 @@ def _one_leaf(rows: int, weight: float, columns: int, dtype: Any) -> Tree:
     )
 
 
-def _tree(found: Any, dtype: Any, width: int, centre: float) -> Tree:
-    feature, threshold, child, extra, impurity, count, value, weight, sets, gains, depth, *medians = found
-    nodes = _nodes(feature, threshold, child, extra, dtype)
-    shares = value.reshape(-1, width)
+def _tree(found: Any, dtype: Any, medians: bool, centre: float) -> Tree:
+    """What a loop returned (see :mod:`separatrix.loops.trees.node`), as it is kept."""
+    made, ends, sets, gains, depth = found
+    nodes = _nodes(*made[:, [FEATURE, THRESHOLD, CHILD, EXTRA]].T, dtype)
+    value = np.ascontiguousarray(ends[:, 1:])
     return Tree(
-        nodes, impurity, count, shares + centre if centre else shares, weight, sets, gains, int(depth),
-        medians[0] + centre if medians else None,
+        nodes, made[:, IMPURITY].astype(np.float64 if medians else np.float32), made[:, COUNT].astype(np.int32),
+        value + centre if centre else value, ends[:, 0].copy(), sets.ravel().view(np.uint64), gains, int(depth),
+        made[:, MIDDLE] + centre if medians else None,
     )  # fmt: skip
 
 

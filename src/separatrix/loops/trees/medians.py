@@ -6,21 +6,43 @@
 Rows stand in the order of y and are parted in order, so that every node's stretch is sorted. Rows of one side enter a
 Fenwick tree of (w, w y) over their places in that order, bin by bin: the median is found and the loss told in
 O(log m). Notes [6321] "Bagging", "Extremely randomized trees"; rows E3, E4. Shapes as in
-:mod:`separatrix.loops.trees.grow`. Cost: best splits O(p n log n) a level, random ones O(n K).
+:mod:`separatrix.loops.trees.node`. Cost: best splits O(p n log n) a level, random ones O(n K).
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from separatrix.loops.trees.grow import _STEP, MISSING, TIE, WORST, _below, _drawn, _longer, _part
+from separatrix.loops.compiled import inner, loop
+from separatrix.loops.trees.best import between, levels_left, sent_codes
+from separatrix.loops.trees.node import (
+    COUNT,
+    IMPURITY,
+    MIDDLE,
+    MISSING,
+    STEP,
+    TIE,
+    WORST,
+    begun,
+    below,
+    drawn,
+    leaf,
+    longer,
+    parted,
+    pushed,
+    split,
+    stops,
+    taken,
+    too_little,
+    workspace,
+)
+from separatrix.loops.trees.random import look, random_test, sent
 
 EVEN = 1e-12  # weight on both sides of a value is equal to this: the median is between it and the next
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _spread(y, w):  # type: ignore[no-untyped-def]
+@inner
+def _spread(y, w):
     """(W, median, Σ w |y − median|) of sorted y; between two values that share the weight, their middle."""
     m = y.shape[0]
     W = 0.0
@@ -40,8 +62,8 @@ def _spread(y, w):  # type: ignore[no-untyped-def]
     return W, median, loss
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _enter(fenwick, i, w, y):  # type: ignore[no-untyped-def]
+@inner
+def _enter(fenwick, i, w, y):
     """Row i joins the side: its w and w y are added where sums of it are kept."""
     size = fenwick.shape[0] - 1
     at = i + 1
@@ -51,8 +73,8 @@ def _enter(fenwick, i, w, y):  # type: ignore[no-untyped-def]
         at += at & -at
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _loss(fenwick, y, W, A):  # type: ignore[no-untyped-def]
+@inner
+def _loss(fenwick, y, W, A):
     """Σ w |y − median| of the rows that are in, W and A being their Σ w and Σ w y."""
     size = fenwick.shape[0] - 1
     step = 1
@@ -71,8 +93,8 @@ def _loss(fenwick, y, W, A):  # type: ignore[no-untyped-def]
     return max((median * w - a) + ((A - a) - median * (W - w)), 0.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _losses(y, w, member, begins, found, count, fenwick, backwards, with_missing, out):  # type: ignore[no-untyped-def]
+@inner
+def _losses(y, w, member, begins, found, count, fenwick, backwards, with_missing, out):
     """out[i] = the loss of the first i + 1 codes found, or of those after the i-th; rows without a cell first."""
     fenwick[:] = 0.0
     W = 0.0
@@ -93,8 +115,8 @@ def _losses(y, w, member, begins, found, count, fenwick, backwards, with_missing
             out[k] = _loss(fenwick, y, W, A)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _by_code(column, rows, member, begins):  # type: ignore[no-untyped-def]
+@inner
+def _by_code(column, rows, member, begins):
     """Places of the rows by their code into ``member``; code c's are begins[c] … begins[c + 1] − 1."""
     begins[:] = 0
     for i in range(rows.shape[0]):
@@ -107,8 +129,8 @@ def _by_code(column, rows, member, begins):  # type: ignore[no-untyped-def]
         begins[c] += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _in_order(nominal, y, w, member, begins, found):  # type: ignore[no-untyped-def]
+@inner
+def _in_order(nominal, y, w, member, begins, found):
     """Codes that rows have, in order, of levels in the order of their means; how many."""
     count = 0
     means = np.empty(256)
@@ -130,9 +152,9 @@ def _in_order(nominal, y, w, member, begins, found):  # type: ignore[no-untyped-
     return count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _best_cut(y, w, W, member, begins, found, count, fenwick, loss, min_leaf, min_weight, best, tie, answer):  # type: ignore[no-untyped-def]
-    """Try every cut of the codes found; a score above ``best`` is noted in ``answer`` as in ``tree_loops._search2``,
+@inner
+def _best_cut(y, w, W, member, begins, found, count, fenwick, loss, min_leaf, min_weight, best, tie, answer):
+    """Try every cut of the codes found; a score above ``best`` is noted in ``answer`` as in ``best._search2``,
     the place of the cut (not the code) in answer[0]."""
     m = y.shape[0]
     gone = begins[MISSING + 1] - begins[MISSING]
@@ -166,8 +188,8 @@ def _best_cut(y, w, W, member, begins, found, count, fenwick, loss, min_leaf, mi
     return best
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _two_losses(y, w, go, W):  # type: ignore[no-untyped-def]
+@inner
+def _two_losses(y, w, go, W):
     """(rows, weight, loss of both sides) where the rows with go are one side."""
     m = y.shape[0]
     count = 0
@@ -198,262 +220,172 @@ def _two_losses(y, w, go, W):  # type: ignore[no-untyped-def]
     return count, Wl, loss
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _random_test(column, rows, nominal, state):  # type: ignore[no-untyped-def]
-    """(constant, threshold, levels that go left, whether cells are missing, state) of a test drawn for a column."""
-    low = np.inf
-    high = -np.inf
-    gone = 0
-    bits = np.uint64(0)
-    for i in range(rows.shape[0]):
-        x = column[rows[i]]
-        if x != x:
-            gone += 1
-        else:
-            low = min(low, x)
-            high = max(high, x)
-            if nominal and x >= 0:
-                bits |= np.uint64(1) << (np.uint64(x) & np.uint64(63))
-    alone = not (low < high)
-    if gone == rows.shape[0] or (alone and gone == 0):
-        return True, 0.0, bits, False, state
-    state += _STEP
-    t = high
-    test = bits
-    if not alone:
-        if nominal:
-            test = np.uint64(0)
-            while test == np.uint64(0) or test == bits:
-                test = bits & _drawn(state)
-                state += _STEP
-        else:
-            share = np.float64(_drawn(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
-            t = np.float64(np.float32(low + share * (high - low)))
-            if t >= high:
-                t = low
-    else:
-        t = np.inf
-    return False, t, test, gone > 0, state
+@inner
+def _best_test(
+    column, rows, y, w, W, nominal, member, begins, found, fenwick, loss, min_leaf, min_weight, floor, tie,
+    answer,
+):  # fmt: skip
+    """(whether the column is constant in the node, the best score above ``floor``) of its cuts."""
+    _by_code(column, rows, member, begins)
+    count = _in_order(nominal, y, w, member, begins, found)
+    if count < 2 and not (begins[MISSING + 1] > begins[MISSING] and count == 1):
+        return True, floor
+    return False, _best_cut(
+        y, w, W, member, begins, found, count, fenwick, loss, min_leaf, min_weight, floor, tie, answer
+    )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _sent(column, rows, t, nominal, mask, gone_left, go):  # type: ignore[no-untyped-def]
-    """go[i] = whether a cell goes left."""
-    for i in range(rows.shape[0]):
-        x = column[rows[i]]
-        if x != x:
-            go[i] = gone_left
-        elif nominal:
-            go[i] = (mask >> np.uint64(x)) & np.uint64(1)
-        else:
-            go[i] = x <= t
+@inner
+def _worth(y, w, go, W, min_leaf, min_weight):
+    """−(loss of both sides) where the rows with go are one side, ``WORST`` where a side is too small."""
+    m = y.shape[0]
+    left, Wl, both = _two_losses(y, w, go, W)
+    least = max(min_leaf, 1)
+    if left < least or m - left < least or Wl < min_weight or W - Wl < min_weight:
+        return WORST
+    return -both
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def grow_absolute(  # type: ignore[no-untyped-def]
+@inner
+def _drawn_test(flat, first, idx, start, m, nominal, y, w, W, min_leaf, min_weight, floor, tie, state, v, go):
+    """(whether the column is constant in the node, the score above ``floor`` of a test drawn, its threshold, levels,
+    whether missing cells go left and whether there are any, state)."""
+    low, high, gone, bits, alone, fixed = look(flat, first, idx, start, m, True, nominal, v)
+    if fixed:
+        return True, floor, low, bits, 0, False, state
+    t, mask, state = random_test(low, high, bits, alone, nominal, state)
+    if alone:
+        t = np.float32(np.inf)
+    best = floor
+    flag = 0
+    for way in range(2 if gone > 0 and not alone else 1):
+        sent(v, m, t, True, nominal, mask, way, go)
+        score = _worth(y, w, go, W, min_leaf, min_weight)
+        if score > best + tie:
+            best = score
+            flag = way
+    return False, best, t, mask, flag, gone > 0, state
+
+
+@loop
+def grow_absolute(
     codes, low, high, cells, nominal, random, idx, y, w, tests, max_depth, min_split, min_leaf, min_weight,
     min_decrease, key,
 ):  # fmt: skip
-    """One tree of medians: best splits of ``codes`` (p, n), or with ``random`` random tests of ``cells`` (p, n).
+    """One tree of medians: best splits of ``codes`` (p, n) uint8, or with ``random`` random tests of ``cells`` (p, n)
+    float32; the other is empty, and so are low and high (p, 256) then.
 
-    y (m,) is sorted, idx and w stand beside it; all three are used up. Returns what ``grow.grow_best`` does,
-    and the median of every node.
+    y (m,) float64 is sorted, idx (m,) int32 and w (m,) float64 stand beside it; all three are used up. Returns what
+    :func:`separatrix.loops.trees.best.grow_best` does; ``made`` has one more column, the median of every node.
     """
     p = nominal.shape[0]
     n = idx.shape[0]
-    room = 2 * n
-    feature = np.full(room, -1, np.int32)
-    threshold = np.full(room, np.inf)
-    child = np.arange(room).astype(np.int32)
-    extra = np.zeros(room, np.int32)
-    impurity = np.zeros(room)
-    number = np.zeros(room, np.int32)
-    middle = np.zeros(room)
-    leaf_value = np.empty(n)
-    leaf_weight = np.empty(n)
-    sets = np.empty(16, np.uint64)
-    n_sets = 0
-    gains = np.zeros(p)
+    zero = np.int64(0)  # a literal would have helpers compiled for it
+    never = zero > 0
+    made, ends, sets, stack = begun(n, zero + 1, key)
+    gains, columns, go, bi, bw = workspace(n, p, never)
     member = np.empty(n, np.int64)
     begins = np.zeros(258, np.int64)
     found = np.empty(256, np.int64)
-    kept = np.empty(256, np.int64)
     answer = np.zeros(3, np.int64)
     loss = np.zeros((4, 256))
-    tree = np.zeros((n + 1, 2))
-    go = np.empty(n, np.uint8)
-    bi = np.empty(n, idx.dtype)
-    bw = np.empty(n)
+    fenwick = np.zeros((n + 1, 2))
+    v = np.empty(n, np.float32)
+    u = np.empty(n, np.float32)
     by = np.empty(n)
-    columns = np.arange(p)
-    stack = np.zeros((n + 2, 5), np.int64)  # node, first row, rows, depth, constant columns
-    states = np.empty(n + 2, np.uint64)
-    stack[0, 2] = n
-    states[0] = key
-    waiting = 1
-    nodes = 1
-    leaves = 0
-    deepest = 0
+    flat = cells.reshape(-1)
+    waiting = nodes = zero + 1
+    leaves = n_sets = deepest = zero
     while waiting > 0:
         waiting -= 1
-        here, start, m, depth, constant = stack[waiting]
-        state = states[waiting]
+        here, start, m, depth, constant, local, state = taken(stack, waiting)
         deepest = max(deepest, depth)
         rows = idx[start : start + m]
         ys = y[start : start + m]
         ws = w[start : start + m]
         W, median, node = _spread(ys, ws)
-        impurity[here] = node / W
-        middle[here] = median
-        number[here] = m
-        stop = (
-            depth >= max_depth
-            or m < min_split
-            or m < 2 * min_leaf
-            or min_weight > 0.5 * W
-            or ys[0] == ys[m - 1]
-        )
+        made[here, IMPURITY] = node / W
+        made[here, COUNT] = m
+        made[here, MIDDLE] = median
+        end = p
+        if stops(depth, m, W, max_depth, min_split, min_leaf, min_weight) or ys[0] == ys[m - 1]:
+            end = 0
         best = WORST
         tie = TIE * node
         chosen = -1
-        cut = 0.0
+        cut = zero
+        first = zero
+        threshold = 0.0
         mask = np.uint64(0)
-        flag = 0
+        flag = zero
         holes = False
-        end = p
         tried = 0
-        while not stop and tried < tests and constant < end:
+        while tried < tests and constant < end:
             at = end - 1
             if random or tests < p:
-                state += _STEP
-                at = constant + _below(_drawn(state), end - constant)
+                state += STEP
+                at = constant + below(drawn(state), end - constant)
             j = columns[at]
-            count = 0
-            t = 0.0
-            test = np.uint64(0)
+            floor = best
+            t = np.float32(0.0)
+            test = mask
+            way = 0
             gone = False
             if random:
-                fixed, t, test, gone, state = _random_test(cells[j], rows, nominal[j], state)
+                fixed, score, t, test, way, gone, state = _drawn_test(
+                    flat, j * cells.shape[1], idx, start, m, nominal[j], ys, ws, W, min_leaf, min_weight, floor, tie,
+                    state, v, go,
+                )  # fmt: skip
             else:
-                _by_code(codes[j], rows, member, begins)
-                count = _in_order(nominal[j], ys, ws, member, begins, found)
-                gone = begins[MISSING + 1] > begins[MISSING]
-                fixed = count < 2 and not (gone and count == 1)
+                if chosen > j:  # equal scores: the column that comes first in the table
+                    floor = best - 2.0 * tie
+                fixed, score = _best_test(
+                    codes[j], rows, ys, ws, W, nominal[j], member, begins, found, fenwick[: m + 1], loss, min_leaf,
+                    min_weight, floor, tie, answer,
+                )  # fmt: skip
             if fixed:
-                columns[at] = columns[constant]
-                columns[constant] = j
+                columns[at], columns[constant] = columns[constant], j
                 constant += 1
                 continue
             tried += 1
             end -= 1
-            columns[at] = columns[end]
-            columns[end] = j
-            if random:
-                for way in range(2 if gone and t < np.inf else 1):
-                    _sent(cells[j], rows, t, nominal[j], test, way, go)
-                    nl, Wl, both = _two_losses(ys, ws, go, W)
-                    if (
-                        nl < max(min_leaf, 1)
-                        or m - nl < max(min_leaf, 1)
-                        or Wl < min_weight
-                        or W - Wl < min_weight
-                    ):
-                        continue
-                    if -both > best + tie:
-                        best = -both
-                        chosen = j
-                        cut = t
-                        mask = test
-                        flag = way
-                        holes = gone
+            columns[at], columns[end] = columns[end], j
+            if not score > floor:
                 continue
-            # equal scores: the column that comes first in the table
-            floor = best - 2.0 * tie if chosen > j else best
-            score = _best_cut(
-                ys,
-                ws,
-                W,
-                member,
-                begins,
-                found,
-                count,
-                tree[: m + 1],
-                loss,
-                min_leaf,
-                min_weight,
-                floor,
-                tie,
-                answer,
-            )
-            if score > floor:
-                best = score
-                chosen = j
-                flag = answer[2]
+            best = score
+            chosen = j
+            if random:
+                threshold = np.float64(t)
+                mask = test
+                flag = way
                 holes = gone
-                mask = np.uint64(0)
+                v, u = u, v  # its cells are kept to part the rows by
+            else:
+                cut = answer[0]
+                first = answer[1]
+                flag = answer[2]
                 if nominal[j]:
-                    for i in range(answer[0] + 1):
-                        mask |= np.uint64(1) << np.uint64(found[i])
-                kept[0] = found[answer[0]]
-                kept[1] = answer[1]
+                    mask = levels_left(found, 0, cut)
+                cut = found[cut]
         gain = max(node + best, 0.0)
-        if chosen >= 0 and gain * (1.0 + 1e-12) + 2.3e-16 < min_decrease:
-            chosen = -1
-        if chosen < 0:
-            extra[here] = leaves
-            leaf_weight[leaves] = W
-            leaf_value[leaves] = median
+        if chosen < 0 or too_little(gain, min_decrease):
+            ends = longer(ends, leaves + 1)
+            leaf(made, here, ends, leaves, zero, 1.0, median, loss[0])
+            ends[leaves, 0] = W
             leaves += 1
             continue
-        if random:
-            _sent(cells[chosen], rows, cut, nominal[chosen], mask, flag, go)
-        else:
-            column = codes[chosen]
-            for i in range(m):
-                c = column[rows[i]]
-                if c == MISSING:
-                    go[i] = flag
-                elif nominal[chosen]:
-                    go[i] = (mask >> np.uint64(c)) & np.uint64(1)
-                else:
-                    go[i] = c <= kept[0]
-            cut = np.inf
-            if kept[1] != MISSING:
-                a = high[chosen, kept[0]]
-                b = low[chosen, kept[1]]
-                cut = 0.5 * a + 0.5 * b
-                if not cut < b:
-                    cut = a
-        went = _part(go, idx, start, m, bi)
-        _part(go, y, start, m, by)
-        _part(go, w, start, m, bw)
         gains[chosen] += gain
+        if random:
+            sent(u, m, np.float32(threshold), True, nominal[chosen], mask, flag, go)
+        else:
+            holes = sent_codes(codes, chosen, idx, start, m, cut, nominal[chosen], mask, flag, go)
+            threshold = between(low, high, chosen, cut, first)
+        left = parted(go, idx, y, w, never, start, m, bi, by, bw)
         if not holes:
-            flag = 1 if 2 * went >= m else 0
-        feature[here] = chosen
-        child[here] = nodes
-        threshold[here] = cut
-        extra[here] = flag
-        if nominal[chosen]:
-            if n_sets == sets.shape[0]:
-                sets = _longer(sets, 2 * n_sets)
-            sets[n_sets] = mask
-            threshold[here] = np.nan
-            extra[here] = 2 * n_sets + flag
-            n_sets += 1
-        for which in range(2):
-            at = waiting + 1 - which  # the left is grown first
-            stack[at, 0] = nodes + which
-            stack[at, 1] = start + (went if which else 0)
-            stack[at, 2] = m - went if which else went
-            stack[at, 3] = depth + 1
-            stack[at, 4] = constant
-            state += _STEP
-            states[at] = _drawn(state)
+            flag = 1 if 2 * left >= m else 0
+        made, sets, stack = longer(made, nodes + 2), longer(sets, n_sets + 1), longer(stack, waiting + 2)
+        n_sets = split(made, here, nodes, sets, n_sets, chosen, threshold, nominal[chosen], mask, flag)
+        pushed(stack, waiting, nodes, start, m, left, depth, constant, local, state)
         waiting += 2
         nodes += 2
-    return (
-        feature[:nodes].copy(), threshold[:nodes].copy(), child[:nodes].copy(), extra[:nodes].copy(),
-        impurity[:nodes].copy(), number[:nodes].copy(), leaf_value[:leaves].copy(), leaf_weight[:leaves].copy(),
-        sets[:n_sets].copy(), gains, deepest, middle[:nodes].copy(),
-    )  # fmt: skip
+    return made[:nodes], ends[:leaves], sets[:n_sets], gains, deepest
