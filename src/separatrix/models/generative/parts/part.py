@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
+from separatrix.core.statistics.members import Members
 from separatrix.models.generative.facts import Cells
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.verified import Equations, LabelledRows
