@@ -48,6 +48,41 @@ def read_labels(y: Any, n: int | None) -> tuple[np.ndarray, np.ndarray]:
     return classes, codes
 
 
+def read_numbers(y: Any, n: int) -> FloatArray:
+    """Targets of a regression as float64 (n,); what is not a finite number is refused by row.
+
+    >>> read_numbers([1, 2.5], 2)
+    array([1. , 2.5])
+    """
+    if y is None:
+        raise ValueError(
+            "this estimator requires y to be passed, but the target y is None: give one number a row"
+        )
+    given = np.asarray(y.compute() if is_dask(y) else y)
+    if given.dtype.kind == "c":
+        raise ValueError("Complex data not supported: y must be real numbers")
+    if given.ndim == 2 and given.shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {given.shape} instead: one number a row"
+        )
+    given = np.asarray(column_or_1d(given, warn=True))
+    try:
+        z = given.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"y must be numbers, got dtype {given.dtype}: for classes use the classifier"
+        ) from None
+    if len(z) != n:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n} rows, y has {len(z)} targets"
+        )
+    bad = np.flatnonzero(~np.isfinite(z))
+    if len(bad):
+        what = "NaN" if np.isnan(z[bad[0]]) else "infinity"
+        raise ValueError(f"Input y contains {what} in row {bad[0]}: drop such rows")
+    return z
+
+
 def read_some_labels(
     y: Any, n: int | None, known: Iterable[Any] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -25,12 +25,13 @@ from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_count
 from separatrix.data.estimator import KW_ONLY, constructor
+from separatrix.data.labels import read_numbers
 from separatrix.growth.trees import Binned, Columns, Forest, grow_forest, tree_seeds
 from separatrix.models.ensemble.bags.draws import Draws, rows_a_bag
 from separatrix.models.ensemble.bags.out_of_bag import mean_interval, share_interval
 from separatrix.models.ensemble.decision_tree import TREES, DecisionTreeClassifier, DecisionTreeRegressor
 from separatrix.models.ensemble.members import Members, same_classes
-from separatrix.models.ensemble.tree_base import TreeClassifier, TreeModel, TreeRegressor, read_numbers
+from separatrix.models.ensemble.tree_base import TreeClassifier, TreeModel, TreeRegressor
 from separatrix.models.ensemble.tree_limits import LIMITS, is_word
 from separatrix.models.parameters import class_factors, seed_of, threads
 

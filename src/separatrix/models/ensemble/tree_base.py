@@ -16,10 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import column_name, read_weights
+from separatrix.data.labels import read_numbers
 from separatrix.growth.trees import Binned, Columns, Forest, sealed
 from separatrix.models.base import Classifier
 from separatrix.models.ensemble.members import Shares, derived_from
@@ -244,32 +245,6 @@ def _present(
         return cells, target, weight
     keep = weight > 0
     return cells[keep], target[keep], weight[keep]
-
-
-def read_numbers(y: Any, n: int) -> FloatArray:
-    """Targets of a regression as float64 (n,); what is not a finite number is refused by row."""
-    if y is None:
-        raise ValueError("this estimator requires y to be passed, but the target y is None: one number a row")
-    z = np.asarray(y)
-    if z.ndim == 2 and z.shape[1] > 1:
-        raise ValueError(f"y should be a 1d array, got an array of shape {z.shape} instead: one number a row")
-    z = np.asarray(column_or_1d(z, warn=True))
-    try:
-        if z.dtype.kind not in "fiubO":
-            raise ValueError
-        z = z.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"y must be numbers, got dtype {z.dtype}: for classes use the classifier") from None
-    if len(z) != n:
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: X has {n} rows, y has {len(z)} targets"
-        )
-    bad = np.flatnonzero(~np.isfinite(z))
-    if len(bad):
-        raise ValueError(
-            f"Input y contains {'NaN' if np.isnan(z[bad[0]]) else 'infinity'} in row {bad[0]}: drop such rows"
-        )
-    return z
 
 
 def _span(values: list[int]) -> str:

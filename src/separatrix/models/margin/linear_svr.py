@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.linear import LinearRule
 from separatrix.core.margins import TubeReport
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_dask, is_positive, read_for_prediction, read_table, read_weights, rows_of
 from separatrix.data.estimator import KW_ONLY, Estimator, constructor
+from separatrix.data.labels import read_numbers
 from separatrix.data.pool import one_blas_thread
 from separatrix.models.margin.linear_machine import (
     REMEDY,
@@ -188,30 +189,3 @@ class LinearSVR(RegressorMixin, Estimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def read_numbers(y: Any, n: int) -> FloatArray:
-    """Targets of a regression as float64 (n,), every one finite."""
-    if y is None:
-        raise ValueError(
-            "this estimator requires y to be passed, but the target y is None: give one number a row"
-        )
-    if is_dask(y):
-        y = y.compute()
-    values = np.asarray(y)
-    if values.dtype.kind == "c":
-        raise ValueError("Complex data not supported: y must be real numbers")
-    values = column_or_1d(values, warn=True)
-    try:
-        target = values.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"y must be numbers, got {values[0]!r} first") from None
-    if len(target) != n:
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: X has {n} rows, y has {len(target)} numbers"
-        )
-    bad = ~np.isfinite(target)
-    if bad.any():
-        i = int(np.flatnonzero(bad)[0])
-        raise ValueError(f"y contains NaN or infinity: row {i} has {target[i]}. Leave such rows out")
-    return target

@@ -12,11 +12,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import column_or_1d
 
 from separatrix.core.margins import TUBE, tube_sides
 from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.door import read_weights
+from separatrix.data.labels import read_numbers
 from separatrix.models.margin.kernels import Definiteness
 from separatrix.models.margin.support_vector_machine import SingleMachine
 from separatrix.solve.smo import DualSolution
@@ -43,28 +43,7 @@ class SupportVectorRegressor(RegressorMixin, SingleMachine):
         self, y: ArrayLike | None, sample_weight: ArrayLike | None, n: int
     ) -> tuple[FloatArray, FloatArray]:
         """Finite numbers z and the box C_i."""
-        if y is None:
-            raise ValueError(
-                "this estimator requires y to be passed, but the target y is None: one number a row"
-            )
-        z = column_or_1d(np.asarray(y), warn=True)
-        if z.dtype.kind == "O":
-            try:
-                z = z.astype(np.float64)
-            except (TypeError, ValueError):
-                raise ValueError("y must be numbers: SVR fits a real target") from None
-        if z.dtype.kind not in "fiub":
-            raise ValueError(f"y must be real numbers, got dtype {z.dtype}")
-        z = z.astype(np.float64)
-        if len(z) != n:
-            raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: X has {n} rows, y has {len(z)} targets"
-            )
-        bad = np.flatnonzero(~np.isfinite(z))
-        if len(bad):
-            raise ValueError(
-                f"y contains {'NaN' if np.isnan(z[bad[0]]) else 'infinity'} in row {bad[0]}: drop such rows"
-            )
+        z = read_numbers(y, n)
         weight = read_weights(sample_weight, n)
         C = np.full(n, float(self.C))
         return z, C if weight is None else np.multiply(C, weight, out=np.zeros(n), where=weight > 0)
