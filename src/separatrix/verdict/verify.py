@@ -2,7 +2,7 @@
 
 Nothing the solver said is used. Every model answers the same question (`Verifiable`): a linear likelihood rebuilds
 its objective and bounds it at ``coef_`` and ``intercept_`` (verdict/from_objectives.py), a machine states its duality
-gap, a generative model compares its likelihood, row by row, with that of the formula applied to these data.
+gap, a generative model compares its public numbers with the moments of the rows, by code of its own.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ def test_verify_and_honesty(monkeypatch):
         ({"epsilon": -0.1}, [0, 1, 2], "epsilon must be"),
         ({"gamma": -1.0}, [0, 1, 2], "gamma must be"),
         ({}, [0, np.nan, 2], "y contains NaN in row 1"),
-        ({}, ["a", "b", "c"], "y must be real numbers"),
+        ({}, ["a", "b", "c"], "y must be numbers"),
         ({}, [0, 1], "inconsistent numbers of samples"),
         ({"kernel": "precomputed"}, [0, 1, 2], "must be a square matrix"),
     ],
