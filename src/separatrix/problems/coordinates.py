@@ -144,7 +144,7 @@ def singular_coordinates(
     """
     p = rows.p
     standard = penalised_coordinates(moments, fit_intercept, ridge, curvature)
-    qr: QRFactor = sweep(_qr, rows)[0]
+    qr = qr_of(rows)
     R = qr.factor()
     if not fit_intercept:
         R = np.vstack([R, np.sqrt(qr.weight) * qr.mean])
@@ -296,6 +296,12 @@ def _sampled_gram(block: Block, stride: int, _memo: None) -> tuple[Gram, None]:
         weight = None if block.weight is None else block.weight[part]
         total = total + Gram.of(block.dense(part), weight=weight)
     return total, None
+
+
+def qr_of(rows: Rows) -> QRFactor:
+    """The QR factor of all rows, by one sweep."""
+    total: QRFactor = sweep(_qr, rows)[0]
+    return total
 
 
 def _qr(block: Block, _params: None, _memo: None) -> tuple[QRFactor, None]:

@@ -197,7 +197,7 @@ class Objective:
         gradient = np.empty(self.shape)
         inside = gradient[: c.size]
         if not (task.inner or task.explicit):
-            _add_multiple(slope, -1.0, np.multiply.outer(c.centre, total.lift))
+            add_multiple(slope, -1.0, np.multiply.outer(c.centre, total.lift))
         slope /= total.weight
         if task.inner:
             inside[:] = slope
@@ -205,7 +205,7 @@ class Objective:
                 inside += c.pull(self.ridge * task.u)
         else:
             if self.ridge:
-                _add_multiple(slope, self.ridge, task.u)
+                add_multiple(slope, self.ridge, task.u)
             c.pull(slope, out=inside)
         if self.fit_intercept:
             gradient[-1] = c.lift * total.lift / total.weight
@@ -264,11 +264,11 @@ class Objective:
             hessian[part, part] += block
 
 
-def _add_multiple(y: FloatArray, a: float, x: FloatArray) -> None:
+def add_multiple(y: FloatArray, a: float, x: FloatArray) -> None:
     """y += a·x without a temporary: these are as long as a vocabulary."""
-    from scipy.linalg.blas import daxpy
+    from scipy.linalg.blas import daxpy, saxpy
 
-    daxpy(x.reshape(-1), y.reshape(-1), a=a)
+    (daxpy if y.dtype == np.float64 else saxpy)(x.reshape(-1), y.reshape(-1), a=a)
 
 
 def helmert(k: int) -> FloatArray:

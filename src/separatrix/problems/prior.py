@@ -22,10 +22,10 @@ import numpy as np
 
 from separatrix.core.losses import Logistic, Loss, Multinomial
 from separatrix.core.numerics import EPS, FloatArray, expit, softmax
-from separatrix.core.statistics import Moments, QRFactor
+from separatrix.core.statistics import Moments
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows
-from separatrix.problems.coordinates import Coordinates
+from separatrix.problems.coordinates import Coordinates, qr_of
 from separatrix.problems.objective import Evaluation, Memo, Objective, helmert
 
 
@@ -251,7 +251,7 @@ def prior_coordinates(moments: Moments, prior: Prior, kappa: float) -> Coordinat
 
 def rotated_coordinates(rows: Rows, c: Coordinates, prior: Prior, kappa: float) -> Coordinates:
     """c, then B = V/σ from the singular values of columns and prior stacked, never squared."""
-    qr: QRFactor = sweep(_qr, rows)[0]
+    qr = qr_of(rows)
     R = qr.factor()
     if not prior.fit_intercept:
         R = np.vstack([R, np.sqrt(qr.weight) * qr.mean])
@@ -316,10 +316,6 @@ def _spread_about(o: FloatArray, M: FloatArray) -> FloatArray:
     """f_k = (e_k − o)ᵀ M (e_k − o) of each row."""
     Mo = (M @ o[:, :, None])[:, :, 0]
     return np.diagonal(M, axis1=1, axis2=2) - 2 * Mo + np.sum(o * Mo, axis=1, keepdims=True)
-
-
-def _qr(block: Block, _params: None, _memo: None) -> tuple[QRFactor, None]:
-    return QRFactor.of(block.dense(slice(0, block.n)), weight=block.weight), None
 
 
 def contrasts(n_classes: int | None) -> FloatArray | None:

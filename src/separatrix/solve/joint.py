@@ -28,8 +28,7 @@ from separatrix.data.rows import Rows
 from separatrix.loops.ascent import shuffle, together_pass
 from separatrix.loops.sparse import back_k
 from separatrix.solve.ascent import PULL, first_look
-from separatrix.solve.interior import STALLED
-from separatrix.solve.programme import dense_rows, refuse_large, solve_programme
+from separatrix.solve.programme import dense_rows, ending, refuse_large, solve_programme
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,8 +202,7 @@ def joint_programme(
     if machine.fit_intercept:
         intercept = _centred_intercepts(machine, coef, nu[n:])
     fit = machine.prove(np.ascontiguousarray(coef), intercept, alpha)
-    met = fit.gap <= tol * abs(fit.primal)
-    stopped = "gap ≤ tol" if met else "max_iter reached" if steps >= max_iter - 1 else STALLED
+    stopped = ending(fit.gap <= tol * abs(fit.primal), steps, max_iter)
     return replace(fit, iterations=steps, sweeps=float(steps), stopped_by=stopped)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.interrupts import until_interrupted
-from separatrix.problems.objective import Evaluation
+from separatrix.problems.objective import Evaluation, add_multiple
 from separatrix.solve.outcome import Account, Outcome
 from separatrix.verdict.gaps import ROUNDING, FenchelBound
 
@@ -112,22 +112,15 @@ def two_loop(
     for pair in reversed(pairs):
         alpha = float(np.dot(pair.step, q)) / pair.curvature
         alphas.append(alpha)
-        _add(q, -alpha, pair.change)
+        add_multiple(q, -alpha, pair.change)
     if first is not None:
         q = np.ascontiguousarray(first(q.reshape(gradient.shape))).ravel()
     elif pairs:
         q *= pairs[-1].curvature / pairs[-1].change_squared
     for pair, alpha in zip(pairs, reversed(alphas), strict=True):
-        _add(q, alpha - float(np.dot(pair.change, q)) / pair.curvature, pair.step)
+        add_multiple(q, alpha - float(np.dot(pair.change, q)) / pair.curvature, pair.step)
     np.negative(q, out=q)
     return q.reshape(gradient.shape)
-
-
-def _add(y: FloatArray, a: float, x: FloatArray) -> None:
-    """y += a·x without a temporary."""
-    from scipy.linalg.blas import daxpy, saxpy
-
-    (daxpy if y.dtype == np.float64 else saxpy)(x, y, a=a)
 
 
 def _line_search(

@@ -146,9 +146,13 @@ def quadratic_programme(machine: MarginMachine, tol: float, max_iter: int) -> Ma
     else:
         b = best_intercept(machine, proof.eta, 0.0)
         proof = machine.prove(coef, b, beta)
-    met = proof.gap <= tol * abs(proof.primal)
-    stopped = "gap ≤ tol" if met else "max_iter reached" if steps >= max_iter - 1 else STALLED
+    stopped = ending(proof.gap <= tol * abs(proof.primal), steps, max_iter)
     return MarginFit(coef, b, proof, steps, float(steps), stopped)
+
+
+def ending(met: bool, steps: int, max_iter: int) -> str:
+    """Why a programme stopped."""
+    return "gap ≤ tol" if met else "max_iter reached" if steps >= max_iter - 1 else STALLED
 
 
 def dense_rows(source: object, at: np.ndarray) -> FloatArray:
