@@ -67,6 +67,20 @@ def class_factors(
     return factor
 
 
+def row_weights(
+    class_weight: Mapping[Any, float] | str | None,
+    classes: np.ndarray,
+    codes: np.ndarray,
+    totals: FloatArray,
+    weight: FloatArray | None,
+) -> FloatArray | None:
+    """Each row's weight times its class's: (n,), None where all weigh one."""
+    if class_weight is None:
+        return weight
+    each = class_factors(class_weight, classes, totals)[codes]
+    return each if weight is None else each * weight
+
+
 def objective_kind(penalty: str | None) -> type[Objective]:
     """The mean loss and a ridge, or the likelihood times Jeffreys' prior for "firth"."""
     if penalty != "firth":

@@ -47,9 +47,9 @@ from separatrix.models.bayes.shown import ShownPosterior
 from separatrix.models.parameters import (
     check_class_weight,
     check_limits,
-    class_factors,
     generator_of,
     listed,
+    row_weights,
     threads,
 )
 from separatrix.problems.prior import Prior
@@ -269,10 +269,8 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
         places = np.array([known[v] for v in found.tolist()], dtype=np.intp)
         codes = np.append(places, 0)[codes]  # −1 is a row of weight zero
         k = len(self.classes_)
-        if self.class_weight is not None:
-            totals = np.bincount(codes, weight, minlength=k).astype(float)
-            factor = class_factors(self.class_weight, self.classes_, totals)[codes]
-            weight = factor if weight is None else factor * weight
+        totals = np.bincount(codes, weight, minlength=k).astype(float)
+        weight = row_weights(self.class_weight, self.classes_, codes, totals, weight)
         rows = rows.with_targets(codes * 2.0 - 1.0 if k == 2 else codes, weight)
         moments = rows.moments()
         refuse_nonfinite(self, rows, moments)

@@ -16,16 +16,7 @@ from separatrix.core.linear import single_rounding
 from separatrix.core.losses import Squared
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Gram, Moments, QRFactor, trustworthy
-from separatrix.data.door import (
-    drop_absent_classes,
-    is_positive,
-    read_labels,
-    read_table,
-    read_weights,
-    refuse_nonfinite,
-    refuse_one_class,
-    rows_of,
-)
+from separatrix.data.door import is_positive, read_table, read_weights, refuse_nonfinite, rows_of
 from separatrix.data.engine import sweep
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.rows import Block, Rows
@@ -144,16 +135,10 @@ class LeastSquaresClassifier(LinearClassifier):
         """Rows whose targets are (n, 1) or (n, K) numbers, and their moments."""
         X = read_table(self, X, reset=reset)
         rows = rows_of(self, X)
-        classes, codes = read_labels(y, rows.n)
         weight = read_weights(sample_weight, rows.n)
-        if reset:
-            classes, codes, _ = drop_absent_classes(classes, codes, weight)
-            refuse_one_class(classes)
-            if self.coding == "sign" and len(classes) > 2:
-                raise ValueError(f'coding="sign" is for two classes, found {len(classes)}: use "one-hot"')
-            self.classes_ = classes
-        else:
-            codes = self._codes_of(y, rows.n)
+        codes, _ = self._read_classes(y, weight, rows.n, reset=reset)
+        if self.coding == "sign" and len(self.classes_) > 2:
+            raise ValueError(f'coding="sign" is for two classes, found {len(self.classes_)}: use "one-hot"')
         t = float(self.target)
         if self.coding == "one-hot" or len(self.classes_) > 2:
             target = t * np.eye(len(self.classes_))[codes]

@@ -38,8 +38,8 @@ from separatrix.models.linear.verdicts import no_optimum, verdict_of
 from separatrix.models.parameters import (
     check_class_weight,
     check_limits,
-    class_factors,
     objective_kind,
+    row_weights,
     seed_of,
     threads,
     warn_of,
@@ -289,7 +289,7 @@ class LogisticRegression(Inferential, LinearClassifier):
         rows = rows_of(self, X)
         weight = read_weights(sample_weight, rows.n)
         codes, totals = self._read_classes(y, weight, rows.n, reset=reset)
-        weight = self._class_weights(codes, totals, weight)
+        weight = row_weights(self.class_weight, self.classes_, codes, totals, weight)
         k = len(self.classes_)
         if k > 2 and self.solver == "liblinear":
             raise ValueError(
@@ -316,15 +316,6 @@ class LogisticRegression(Inferential, LinearClassifier):
         return [
             f"{words}, which penalises the intercept; here it is not, and the optimum is that of the others"
         ]
-
-    def _class_weights(
-        self, codes: np.ndarray, totals: FloatArray, weight: FloatArray | None
-    ) -> FloatArray | None:
-        """Each row's weight times its class's: "balanced" gives every class the same total."""
-        if self.class_weight is None:
-            return weight
-        each = class_factors(self.class_weight, self.classes_, totals)[codes]
-        return each if weight is None else each * weight
 
     def _start_values(self) -> tuple[FloatArray, FloatArray] | None:
         if not self.warm_start or not hasattr(self, "coef_"):
