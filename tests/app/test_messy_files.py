@@ -50,8 +50,8 @@ def fits(monkeypatch):
 @pytest.fixture
 def brief(monkeypatch):
     """Two folds in place of ten, and no pictures: what is asked here is that there is an answer."""
-    monkeypatch.setattr("separatrix.judge.compare.FOLDS", 2)
-    monkeypatch.setattr("separatrix.judge.compare.REPEATS", 1)
+    monkeypatch.setattr("separatrix.judge.folds.FOLDS", 2)
+    monkeypatch.setattr("separatrix.judge.folds.REPEATS", 1)
     for command in ("compare", "report"):
         monkeypatch.setattr(f"separatrix.app.commands.{command}.page_of", lambda *a, **k: None)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from separatrix.app.errors import AppError, unknown
 from separatrix.app.say import Say
@@ -27,7 +28,6 @@ from separatrix.tables.table import Schema, Table
 
 if TYPE_CHECKING:
     import pandas as pd
-    from sklearn.base import BaseEstimator
 
 SUFFIX = ".sepx"
 CELLS = 2_000_000  # of a piece

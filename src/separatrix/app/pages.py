@@ -6,12 +6,15 @@ import os
 import traceback
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from separatrix.app.say import Say
 
+if TYPE_CHECKING:
+    from separatrix.judge.comparison import Comparison
 
-def page_of(say: Say, comparison: Any = None, **given: Any) -> str | None:
+
+def page_of(say: Say, comparison: Comparison | None = None, **given: Any) -> str | None:
     """The page, or None with a sentence that says why there is none: an answer is not lost for want of a picture."""
     if find_spec("matplotlib") is None:
         say.note('no report: pictures need matplotlib, pip install "separatrix[plot]"', "yellow")

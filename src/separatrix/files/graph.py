@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 OPSET, IR = 18, 9
 WITH_STRINGS = 20  # the opset that joins, compares and matches strings
@@ -65,7 +68,7 @@ class Graph:
         self._count += 1
         return f"{letter}{self._count - 1}"
 
-    def const(self, value: Any) -> str:
+    def const(self, value: ArrayLike) -> str:
         """A constant tensor; a name passes, numbers are float64 unless they are whole or boolean arrays."""
         if isinstance(value, str):
             return value
@@ -81,7 +84,7 @@ class Graph:
         self.constants.append(self._numpy.from_array(np.ascontiguousarray(array).reshape(array.shape), name))
         return name
 
-    def op(self, kind: str, *inputs: Any, domain: str = "", **attributes: Any) -> str:
+    def op(self, kind: str, *inputs: ArrayLike, domain: str = "", **attributes: Any) -> str:
         """One node with one output, whose name is returned."""
         names = [self.const(value) for value in inputs]
         out = self._new("t")
@@ -111,32 +114,32 @@ class Graph:
 
     # ---- arithmetic ----
 
-    def add(self, a: Any, b: Any) -> str:
+    def add(self, a: ArrayLike, b: ArrayLike) -> str:
         return self.op("Add", a, b)
 
-    def sub(self, a: Any, b: Any) -> str:
+    def sub(self, a: ArrayLike, b: ArrayLike) -> str:
         return self.op("Sub", a, b)
 
-    def mul(self, a: Any, b: Any) -> str:
+    def mul(self, a: ArrayLike, b: ArrayLike) -> str:
         return self.op("Mul", a, b)
 
-    def div(self, a: Any, b: Any) -> str:
+    def div(self, a: ArrayLike, b: ArrayLike) -> str:
         return self.op("Div", a, b)
 
-    def neg(self, a: Any) -> str:
+    def neg(self, a: ArrayLike) -> str:
         return self.op("Neg", a)
 
-    def exp(self, a: Any) -> str:
+    def exp(self, a: ArrayLike) -> str:
         return self.op("Exp", a)
 
-    def log(self, a: Any) -> str:
+    def log(self, a: ArrayLike) -> str:
         return self.op("Log", a)
 
-    def matmul(self, a: Any, b: Any) -> str:
+    def matmul(self, a: ArrayLike, b: ArrayLike) -> str:
         """a @ b. Put a scalar factor into b: onnxruntime fuses one that follows, and keeps it as a float32."""
         return self.op("MatMul", a, b)
 
-    def where(self, condition: str, a: Any, b: Any) -> str:
+    def where(self, condition: str, a: ArrayLike, b: ArrayLike) -> str:
         return self.op("Where", condition, a, b)
 
     def double(self, a: str) -> str:
@@ -163,11 +166,11 @@ class Graph:
 
     # ---- lists (n,) ----
 
-    def flat(self, a: Any) -> str:
+    def flat(self, a: ArrayLike) -> str:
         """All entries in a row: (n,)."""
         return self.op("Reshape", a, np.array([-1]))
 
-    def take(self, a: Any, at: Any) -> str:
+    def take(self, a: ArrayLike, at: ArrayLike) -> str:
         """a[at]: the shape of ``at``."""
         return self.op("Gather", a, at, axis=0)
 

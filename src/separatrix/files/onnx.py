@@ -22,6 +22,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from separatrix.files import onnx_densities, onnx_trees  # noqa: F401  they register their converters
 from separatrix.files.graph import IR, Cells, Graph, OnnxExportError, onnx
@@ -31,10 +32,12 @@ from separatrix.files.onnx_models import convert, linear, mean_of
 from separatrix.files.whole import write_whole
 
 if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
+    from os import PathLike
 
 
-def to_onnx(model: BaseEstimator, path: Any = None, *, encoder: Any = None) -> bytes:
+def to_onnx(
+    model: BaseEstimator, path: str | PathLike[str] | None = None, *, encoder: BaseEstimator | None = None
+) -> bytes:
     """The graph of a fitted model as bytes, and in a file where ``path`` is given (whole or not at all).
 
     ``model`` has ``predict_proba`` (or is a GeneralizedLinearModel), or is a Pipeline that ends in such a model;

@@ -9,9 +9,10 @@ elimination, O(np³) where some row has one; those of more columns by NaN. Facto
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from separatrix.files.graph import END, Cells, Graph, OnnxExportError
 from separatrix.files.onnx_models import Answer, converter, mixed
@@ -21,9 +22,6 @@ from separatrix.models.generative.parts.bernoulli import BernoulliPart
 from separatrix.models.generative.parts.levels import LevelsPart
 from separatrix.models.generative.parts.normal import NormalPart
 from separatrix.models.generative.parts.of_family import FamilyPart
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 MOST_COLUMNS = 60  # of a covariance that is eliminated in the graph: a few nodes each
 

@@ -11,16 +11,14 @@ returns the :class:`~separatrix.files.graph.Cells` it makes, and, where its tabl
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from separatrix.files.graph import ML, Cells, Graph, OnnxExportError
 from separatrix.files.onnx_tables import table
 from separatrix.files.onnx_text import text
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 Piece = Callable[[Graph, Any, Cells], Cells]
 
@@ -109,13 +107,13 @@ def _places(transformer: BaseEstimator, which: Any) -> list[int]:
     return [int(j) for j in _get_column_indices(stand_in, which)]
 
 
-def _pipeline(g: Graph, t: Any, cells: Cells) -> Cells:
+def _pipeline(g: Graph, t: BaseEstimator, cells: Cells) -> Cells:
     for _, step in t.steps:
         cells = encoded(g, step, cells)
     return cells
 
 
-def _column_transformer(g: Graph, t: Any, cells: Cells) -> Cells:
+def _column_transformer(g: Graph, t: BaseEstimator, cells: Cells) -> Cells:
     parts = []
     for _, inner, which in t.transformers_:
         places = [] if isinstance(inner, str) and inner == "drop" else _places(t, which)
@@ -124,30 +122,30 @@ def _column_transformer(g: Graph, t: Any, cells: Cells) -> Cells:
     return Cells.matrix(g, g.concat(parts))
 
 
-def _standard(g: Graph, t: Any, cells: Cells) -> Cells:
+def _standard(g: Graph, t: BaseEstimator, cells: Cells) -> Cells:
     X = cells.numbers()
     X = X if t.mean_ is None or not t.with_mean else g.sub(X, t.mean_[None])
     return Cells.matrix(g, X if t.scale_ is None or not t.with_std else g.div(X, t.scale_[None]))
 
 
-def _min_max(g: Graph, t: Any, cells: Cells) -> Cells:
+def _min_max(g: Graph, t: BaseEstimator, cells: Cells) -> Cells:
     X = g.add(g.mul(cells.numbers(), t.scale_[None]), t.min_[None])
     if t.clip:
         X = g.op("Max", g.op("Min", X, float(t.feature_range[1])), float(t.feature_range[0]))
     return Cells.matrix(g, X)
 
 
-def _max_abs(g: Graph, t: Any, cells: Cells) -> Cells:
+def _max_abs(g: Graph, t: BaseEstimator, cells: Cells) -> Cells:
     return Cells.matrix(g, g.div(cells.numbers(), t.scale_[None]))
 
 
-def _robust(g: Graph, t: Any, cells: Cells) -> Cells:
+def _robust(g: Graph, t: BaseEstimator, cells: Cells) -> Cells:
     X = cells.numbers()
     X = X if t.center_ is None else g.sub(X, t.center_[None])
     return Cells.matrix(g, X if t.scale_ is None else g.div(X, t.scale_[None]))
 
 
-def _impute(g: Graph, t: Any, cells: Cells) -> Cells:
+def _impute(g: Graph, t: BaseEstimator, cells: Cells) -> Cells:
     if not (isinstance(t.missing_values, float) and np.isnan(t.missing_values)):
         raise OnnxExportError(
             f"SimpleImputer(missing_values={t.missing_values!r}) is not exported: only NaN is"
@@ -162,7 +160,7 @@ def _impute(g: Graph, t: Any, cells: Cells) -> Cells:
     return Cells.matrix(g, g.where(g.op("IsNaN", X), fill.astype(float)[None], X))
 
 
-def _one_hot(g: Graph, t: Any, cells: Cells) -> Cells:
+def _one_hot(g: Graph, t: BaseEstimator, cells: Cells) -> Cells:
     if t._infrequent_enabled:
         raise OnnxExportError(
             "OneHotEncoder with min_frequency or max_categories is not exported: merge levels before"
@@ -178,7 +176,7 @@ def _one_hot(g: Graph, t: Any, cells: Cells) -> Cells:
     return Cells.matrix(g, g.concat(parts))
 
 
-def _ordinal(g: Graph, t: Any, cells: Cells) -> Cells:
+def _ordinal(g: Graph, t: BaseEstimator, cells: Cells) -> Cells:
     gaps = [j for j, levels in enumerate(t.categories_) if any(v is None or v != v for v in levels.tolist())]
     if t._infrequent_enabled or gaps:
         raise OnnxExportError(
@@ -189,31 +187,31 @@ def _ordinal(g: Graph, t: Any, cells: Cells) -> Cells:
     return Cells.matrix(g, g.concat(codes))
 
 
-def _codes(g: Graph, t: Any, j: int, cells: Cells, unseen: float) -> str:
+def _codes(g: Graph, t: BaseEstimator, j: int, cells: Cells, unseen: float) -> str:
     words = bool(cells.words and cells.words[j])
     return codes_of_levels(g, cells.column(j), np.asarray(t.categories_[j]).tolist(), words, unseen)
 
 
-def _pca(g: Graph, t: Any, cells: Cells) -> Cells:
+def _pca(g: Graph, t: BaseEstimator, cells: Cells) -> Cells:
     root = t.components_.T / np.sqrt(t.explained_variance_) if t.whiten else t.components_.T
     return Cells.matrix(g, g.matmul(g.sub(cells.numbers(), t.mean_[None]), root))
 
 
-def _svd(g: Graph, t: Any, cells: Cells) -> Cells:
+def _svd(g: Graph, t: BaseEstimator, cells: Cells) -> Cells:
     return Cells.matrix(g, g.matmul(cells.numbers(), t.components_.T))
 
 
-def _select(g: Graph, t: Any, cells: Cells) -> Cells:
+def _select(g: Graph, t: BaseEstimator, cells: Cells) -> Cells:
     return Cells.matrix(g, g.columns(cells.numbers(), np.flatnonzero(t.get_support())))
 
 
-def _passthrough(g: Graph, t: Any, cells: Cells) -> Cells:
+def _passthrough(g: Graph, t: BaseEstimator, cells: Cells) -> Cells:
     if t.func is not None:
         raise OnnxExportError("FunctionTransformer runs a function of yours, which ONNX cannot hold")
     return cells
 
 
-def _radial(g: Graph, t: Any, cells: Cells) -> Cells:
+def _radial(g: Graph, t: BaseEstimator, cells: Cells) -> Cells:
     X = cells.numbers()
     squares = [
         g.sum(g.op("Pow", g.sub(X, centre[None]), 2.0)) for centre in np.asarray(t.centers_, dtype=float)
@@ -221,7 +219,7 @@ def _radial(g: Graph, t: Any, cells: Cells) -> Cells:
     return Cells.matrix(g, g.exp(g.mul(g.concat(squares), -float(t.gamma_))))
 
 
-def _bins(g: Graph, t: Any, cells: Cells) -> Cells:
+def _bins(g: Graph, t: BaseEstimator, cells: Cells) -> Cells:
     parts = []
     for j, cuts in enumerate(t.cuts_):
         x = cells.column(j)

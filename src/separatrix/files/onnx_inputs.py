@@ -11,9 +11,10 @@ A cell that is missing is NaN, "" or, for dates, −2⁶³. Cost: O(cells), spar
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.files.graph import Input, OnnxExportError
@@ -24,11 +25,10 @@ from separatrix.tables.encode import TableEncoder, as_frame
 from separatrix.tables.table import lacks
 from separatrix.tables.text import TextFeatures
 
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
-
-def onnx_inputs(model: BaseEstimator, X: Any, *, encoder: Any = None) -> dict[str, np.ndarray]:
+def onnx_inputs(
+    model: BaseEstimator, X: Any, *, encoder: BaseEstimator | None = None
+) -> dict[str, np.ndarray]:
     """The rows X as the inputs of ``to_onnx(model, encoder=encoder)``: name → tensor, for onnxruntime's ``run``.
 
     X is what the pipeline itself is given: an array, a sparse matrix, a frame (pandas, polars), a Table, or a list of

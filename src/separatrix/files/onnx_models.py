@@ -10,16 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from separatrix.files.graph import Cells, Graph, OnnxExportError
 from separatrix.files.onnx_encode import codes_of_levels, encoded
 from separatrix.models.margin.calibration import Isotonic, Sigmoid
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 MOST_CLASSES = 60  # pairs of classes of a coupled machine: a piece each
 

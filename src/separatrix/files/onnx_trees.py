@@ -9,18 +9,16 @@ A level of a nominal column goes left or right by a table of its split, as a col
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from separatrix.files.graph import ML, Cells, Graph, OnnxExportError
 from separatrix.files.onnx_encode import codes_of_levels
 from separatrix.files.onnx_models import Answer, convert, converter, mixed
 from separatrix.growth.stumps import KINDS, Stump
 from separatrix.growth.trees import Forest
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 LEVELS = 64
 FROM_FLOAT = {np.dtype(np.float32): 1}

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator
 
 NAMED = 8  # how many columns a sentence lists before it counts the rest
 NUMBERS = {"continuous", "discrete", "number", "whole", "boolean"}

@@ -22,7 +22,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -45,6 +45,9 @@ from separatrix.files.schema import ModelSchema
 from separatrix.files.sound import check_sound
 from separatrix.files.tags import located, tagged
 from separatrix.files.whole import write_whole
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 FORMAT = 2  # tags; 1 had module paths
 FORMATS = (1, FORMAT)
@@ -94,7 +97,9 @@ class ModelFile:
         return "\n".join(lines)
 
 
-def save(model: BaseEstimator, path: Any, *, schema: Any = None, notes: str | None = None) -> ModelFile:
+def save(
+    model: BaseEstimator, path: str | PathLike[str], *, schema: Any = None, notes: str | None = None
+) -> ModelFile:
     """Write a fitted model to ``path``, whole or not at all; what `describe` will say is returned (row O8).
 
     ``schema`` is the training table, a mapping from column to kind, or a list of columns; by default what the model
@@ -134,7 +139,7 @@ def save(model: BaseEstimator, path: Any, *, schema: Any = None, notes: str | No
     return said
 
 
-def load(path: Any) -> Any:
+def load(path: str | PathLike[str]) -> Any:
     """The model in a file written by `save`; no code of the file's runs (row O8).
 
     A file that is damaged, no model file, or holds a type a model file may not hold is refused with a
@@ -168,7 +173,7 @@ def load(path: Any) -> Any:
     return model
 
 
-def describe(path: Any) -> ModelFile:
+def describe(path: str | PathLike[str]) -> ModelFile:
     """What a model file says of itself, without building the model: classes, columns, versions, verdict (row O8).
 
     Cost O(number of members). Nothing that it says is proven; `load` compares the hash.
@@ -295,7 +300,7 @@ def _function_in(state: Any, where: str) -> str:
 # ---- reading ----
 
 
-def _place(path: Any) -> str:
+def _place(path: str | PathLike[str]) -> str:
     place = os.fspath(path)
     if os.path.isdir(place):
         raise ModelFileError(f"{place} is a folder, not a model file")
@@ -304,7 +309,7 @@ def _place(path: Any) -> str:
     return str(place)
 
 
-def _bytes(path: Any) -> bytes:
+def _bytes(path: str | PathLike[str]) -> bytes:
     place = _place(path)
     size = os.path.getsize(place)
     with open(place, "rb") as file:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from typing import Any
+from typing import TYPE_CHECKING
 
 from separatrix.files.archive import ModelFileError
 
+if TYPE_CHECKING:
+    from os import PathLike
 
-def write_whole(path: Any, data: bytes) -> None:
+
+def write_whole(path: str | PathLike[str], data: bytes) -> None:
     """Replace the file by ``data`` in one step: whoever reads, or dies meanwhile, finds the old or the new one whole.
 
     A new file in the same folder, flushed to the disk, then renamed, and the folder flushed. A link is followed; the

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
+from sklearn.base import BaseEstimator
 
 from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
@@ -33,9 +34,6 @@ from separatrix.judge.decomposition import (
 from separatrix.judge.left_out import JudgedTask, ask_left_out, read_task
 from separatrix.models.ensemble.bags.draws import Draws, rows_a_bag
 from separatrix.models.parameters import seed_of, threads
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 NAMES = {"error": "error", "bias": "bias", "variance": "variance", "noise": "noise"}
 MORE = {

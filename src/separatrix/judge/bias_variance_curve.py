@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.extras import data_frame, pyplot
@@ -24,7 +24,6 @@ from separatrix.judge.left_out import read_task
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from sklearn.base import BaseEstimator
 
 SHOWN = ("error", "bias", "variance", "noise")
 COLOURS = {"error": "#222222", "bias": "#0072B2", "variance": "#D55E00", "noise": "#777777"}

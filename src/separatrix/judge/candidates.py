@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 
@@ -30,9 +30,6 @@ from separatrix.models.ensemble.decision_tree import DecisionTreeClassifier
 from separatrix.models.generative.categorical_nb import CategoricalNB
 from separatrix.models.generative.naive_bayes import NaiveBayes
 from separatrix.models.linear.logistic import LogisticRegression
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 FEW_CLASSES = 4  # beyond, models with weights for each class are slower than trees
 

@@ -17,9 +17,10 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
 
@@ -39,9 +40,6 @@ from separatrix.judge.schedule import Progress, Race
 from separatrix.judge.scores import METRICS, Interval, metric_of, read_cost, scores_of
 from separatrix.judge.tuning import settled
 from separatrix.models.parameters import seed_of, threads
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 RANKED_BY = ("log_loss", "accuracy", "auc", "cost", "brier")
 DRAWS = 200  # bootstraps of the test rows

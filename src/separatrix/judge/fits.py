@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 STEPS = 5  # in which an ensemble is grown where it may be called off
 

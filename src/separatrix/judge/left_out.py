@@ -15,11 +15,11 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sklearn
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
@@ -29,9 +29,6 @@ from separatrix.data.engine import Kind, current_engine, engine
 from separatrix.data.side_by_side import side_by_side
 from separatrix.judge.decomposition import Repeats, equal_rows
 from separatrix.models.ensemble.bags.draws import Draws
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 BAR = 24  # places of the progress bar
 LOSSES = ("squared", "zero_one")

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing
 
 from separatrix.core.numerics import FloatArray
@@ -29,9 +29,6 @@ from separatrix.judge.folds import inner_folds, sample
 from separatrix.judge.scores import accuracy, log_loss
 from separatrix.models.margin.svc import SVC
 from separatrix.models.margin.svm_path import svm_path
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 SEARCH_ROWS = 2_000  # enough to tell settings apart by ratios of ten
 

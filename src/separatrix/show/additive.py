@@ -12,16 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray, expit
 from separatrix.models.margin.calibration import Sigmoid
 from separatrix.show.reading import ShownTable, codes_of, last_step, name_of, table_of, weights_of
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 MISS = 1e-8  # by which a sum over columns may miss the score, as a share of its largest sum of terms
 BLOCK = 20_000  # rows asked for at a time

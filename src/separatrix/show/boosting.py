@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
 from separatrix.show.look import LINES, Display, Theme, head
@@ -18,7 +19,6 @@ from separatrix.show.reading import check_classifier, codes_of, name_of, need_y
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from sklearn.base import BaseEstimator
 
 
 @dataclass(eq=False)

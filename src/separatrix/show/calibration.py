@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import betaincinv
+from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
 from separatrix.judge.scores import calibration_error
@@ -32,7 +33,6 @@ from separatrix.show.reading import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from sklearn.base import BaseEstimator
 
 BARS = 20
 PREDICTED = "the predicted class"

@@ -13,6 +13,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
 from separatrix.show.look import SMALL, USUAL, Display, Theme, head, paint, say
@@ -20,7 +21,6 @@ from separatrix.show.reading import check_fitted, last_step, name_of, weights_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from sklearn.base import BaseEstimator
 
 INTERCEPT = "(Intercept)"
 MOST_PANELS = 12

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
 from separatrix.show.look import SMALL, USUAL, Display, Theme, contrast, head, mixed
@@ -16,7 +17,6 @@ from separatrix.show.reading import check_classifier, codes_of, name_of, need_y
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from sklearn.base import BaseEstimator
 
 MOST_CLASSES = 30
 

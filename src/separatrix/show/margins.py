@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
 from separatrix.show.look import LINES, Display, Theme, head, limit_colours
@@ -20,7 +21,6 @@ from separatrix.show.regions import leads
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from sklearn.base import BaseEstimator
 
 KINDS = ("auto", "geometric", "score", "probability")
 

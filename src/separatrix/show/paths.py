@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
 from separatrix.show.look import LINES, MARKERS, Display, Theme, head, limit_colours, mixed
@@ -20,7 +21,6 @@ from separatrix.show.reading import ShownTable, check_fitted, name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from sklearn.base import BaseEstimator
 
 
 @dataclass(eq=False)

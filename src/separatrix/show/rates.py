@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtri
 from scipy.stats import rankdata
+from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
 from separatrix.show.look import LINES, Display, Theme, head, limit_colours
@@ -30,7 +31,6 @@ from separatrix.show.reading import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from sklearn.base import BaseEstimator
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,18 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 
 class ShownTable:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
 from separatrix.show.look import MARKERS, Display, Theme, head, limit_colours
@@ -19,7 +20,6 @@ from separatrix.show.reading import ShownTable, check_classifier, codes_of, last
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from sklearn.base import BaseEstimator
 
 HINGES = ("hinge", "squared_hinge")
 MACHINES = ("SVC", "NuSVC", "LinearSVC", "SubgradientSVC")

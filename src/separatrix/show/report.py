@@ -18,6 +18,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from separatrix.judge.facts import read_X
 from separatrix.judge.scores import METRICS, Interval
@@ -32,13 +33,15 @@ from separatrix.show.report_parts.sums import NotASum, Sum
 from separatrix.show.report_parts.words import embedded, h, listed, number, paragraph, section
 
 if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
+    from os import PathLike
+
+    from separatrix.judge.comparison import Comparison
 
 LEVEL = 0.95
 
 
 def report_html(
-    comparison: Any = None,
+    comparison: Comparison | None = None,
     *,
     model: BaseEstimator | None = None,
     X: Any,
@@ -106,7 +109,7 @@ def report_html(
     return _page(heading, top, [part for part in parts if part], as_sum)
 
 
-def write_report(path: Any, comparison: Any = None, **options: Any) -> None:
+def write_report(path: str | PathLike[str], comparison: Comparison | None = None, **options: Any) -> None:
     """Write :func:`report_html` to a file, whole or not at all; ``options`` are its keywords (row O5).
 
     >>> import tempfile
@@ -129,7 +132,7 @@ def write_report(path: Any, comparison: Any = None, **options: Any) -> None:
 # ---- what is reported ----
 
 
-def _chosen(comparison: Any, model: BaseEstimator) -> tuple[Any, str | None]:
+def _chosen(comparison: Comparison | None, model: BaseEstimator) -> tuple[Any, str | None]:
     """(the model, its name in the comparison)."""
     if comparison is None:
         if model is None:
@@ -145,7 +148,9 @@ def _chosen(comparison: Any, model: BaseEstimator) -> tuple[Any, str | None]:
     return model, None
 
 
-def _scores(comparison: Any, name: str | None, found: JudgedAnswers, tested: bool) -> dict[str, Interval]:
+def _scores(
+    comparison: Comparison | None, name: str | None, found: JudgedAnswers, tested: bool
+) -> dict[str, Interval]:
     """Scores with intervals: over folds of the comparison, else over bootstraps of the rows judged."""
     if comparison is not None and name is not None and not tested:
         own = comparison.scores[name]
@@ -156,7 +161,7 @@ def _scores(comparison: Any, name: str | None, found: JudgedAnswers, tested: boo
 
 def _header(
     heading: str, words: str, classes: list[Any], X: Any, y: Any, found: JudgedAnswers, own: dict[str, Interval],
-    comparison: Any, name: str | None,
+    comparison: Comparison | None, name: str | None,
 ) -> str:  # fmt: skip
     n, p = X.shape
     counts = np.unique(np.asarray(y), return_counts=True)
@@ -188,7 +193,7 @@ def _many(count: int, word: str) -> str:
     return f"{count:,} {word}" + ("" if count == 1 else "s")
 
 
-def _alerts(comparison: Any, X: Any, y: Any) -> str:
+def _alerts(comparison: Comparison | None, X: Any, y: Any) -> str:
     if comparison is not None:
         found = list(comparison.alerts)
     else:
@@ -275,7 +280,7 @@ def _pictures(
     return section("pictures", "Pictures", f'<div class="pictures">{"".join(made)}</div>', said, fold, note)
 
 
-def _ranking(comparison: Any) -> str:
+def _ranking(comparison: Comparison | None) -> str:
     if comparison is None:
         return ""
     return section("ranking", "All models, ranked", tables.ranking(comparison))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_positive
@@ -28,7 +29,6 @@ from separatrix.show.reading import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from sklearn.base import BaseEstimator
 
 
 @dataclass(frozen=True, eq=False)

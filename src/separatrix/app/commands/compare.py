@@ -23,10 +23,10 @@ from separatrix.judge.compare import RANKED_BY, compare
 from separatrix.judge.comparison import Comparison
 from separatrix.judge.schedule import Progress
 from separatrix.judge.scores import METRICS
+from separatrix.models.catalogue import BY_NAME
 from separatrix.tables.chunks import read_chunks
 from separatrix.tables.table import Table
 
-SUMS = ("logistic", "naive_bayes", "multinomial_nb", "lda", "linear_svc")  # of which a row can be explained
 WIDEST = 110  # columns of notes
 PAUSE = 2.0  # seconds between two lines of progress, at least
 
@@ -347,7 +347,8 @@ def _files(
         model, source = shlex.quote(os.fspath(kept)), shlex.quote(table.source)
         say.note("next", "bold")
         say.note(f"  separatrix predict {model} {source} --proba", "")
-        if found.best in SUMS and (found.best != "linear_svc" or len(found.classes) == 2):
+        entry = BY_NAME.get(found.best)
+        if entry is not None and entry.sums and (entry.cls != "LinearSVC" or len(found.classes) == 2):
             say.note(f"  separatrix explain {model} {source} --row 1", "")
         say.note(f"  separatrix report {model} NEWER-ROWS", "")
 

@@ -8,7 +8,9 @@ import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from sklearn.base import BaseEstimator
 
 from separatrix.app.commands.compare import stem
 from separatrix.app.errors import INTERRUPTED, OK, AppError, tell
@@ -20,9 +22,6 @@ from separatrix.app.say import Say
 from separatrix.judge.scores import METRICS
 from separatrix.models.catalogue import BY_NAME
 from separatrix.tables.table import Table
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 SHOWN = 6  # settings that are listed
 

@@ -8,19 +8,17 @@ Notes [726] "Learning curve for Twenty News Groups". Row O5. Cost: a prediction,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 
 from separatrix.core.numerics import FloatArray
+from separatrix.judge.comparison import Comparison
 from separatrix.judge.scores import Interval, bootstrapped
 from separatrix.show.reading import codes_of, last_step, name_of
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 FOLDS = 5
 WHOLE = 0.99  # of rows that stand in another table: it is the same one
@@ -79,7 +77,7 @@ def judged(
     y: Any,
     X_test: Any = None,
     y_test: Any = None,
-    comparison: Any = None,
+    comparison: Comparison | None = None,
     name: str | None = None,
     known: float | None = 1.0,
 ) -> JudgedAnswers:

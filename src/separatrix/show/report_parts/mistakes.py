@@ -8,9 +8,10 @@ apart word by word (pieces.py). Notes [6867] 3.2.2, [726]; row O5.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
 from separatrix.show.reading import ShownTable
@@ -18,9 +19,6 @@ from separatrix.show.report_parts.answers import JudgedAnswers, take
 from separatrix.show.report_parts.pieces import pieces
 from separatrix.show.report_parts.sums import Sum, link_of, text_at
 from separatrix.show.report_parts.words import MarkUp, cell_text, chance, h, paragraph, signed, soft, table
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 SHOWN = 6  # mistakes
 PUSHES = 5  # columns named of each

@@ -12,9 +12,10 @@ import base64
 import io
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from separatrix.show.coefficients import Panel
 from separatrix.show.look import Display, pyplot
@@ -22,9 +23,6 @@ from separatrix.show.reading import ShownTable
 from separatrix.show.report_parts.answers import JudgedAnswers, take
 from separatrix.show.report_parts.sums import Form, Sum, link_of, values_at
 from separatrix.show.report_parts.words import cell_text, h
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 MOST_ROWS = 1_500  # points of a picture
 MOST_PARTS = 30  # classes of a confusion matrix that has room

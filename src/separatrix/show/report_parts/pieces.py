@@ -9,19 +9,17 @@ words. Notes [726], [6867] 3.2.2; row O5. Shapes: z (q,) with m entries, H heads
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
 from separatrix.show.additive import MISS, worst_miss
 from separatrix.show.coefficients import column_names
 from separatrix.show.reading import last_step
 from separatrix.show.report_parts.sums import NotASum, before, heads_of, link_of
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 
 class Entries(NamedTuple):

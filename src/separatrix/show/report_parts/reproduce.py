@@ -13,15 +13,13 @@ import platform
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from separatrix.show.reading import last_step
 from separatrix.show.report_parts.words import h, paragraph
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 PACKAGES = ("separatrix", "numpy", "scipy", "scikit-learn", "numba", "pandas", "matplotlib")
 
@@ -73,7 +71,7 @@ def _bytes(column: np.ndarray) -> bytes:
     return "\x1f".join(str(v) for v in column.tolist()).encode("utf-8", "surrogatepass")
 
 
-def file_hash(path: Any) -> str | None:
+def file_hash(path: str | os.PathLike[str]) -> str | None:
     """SHA-256 of a file; None where there is none of that name."""
     if path is None or not os.path.isfile(path):
         return None

@@ -10,19 +10,16 @@ from __future__ import annotations
 
 import time
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from separatrix.core.numerics import FloatArray
 from separatrix.show.coefficients import Panel
 from separatrix.show.reading import last_step, weights_of
 from separatrix.show.report_parts.answers import take
 from separatrix.show.report_parts.sums import before
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 DRAWS = 200
 CELLS = 300_000  # n · p · K beyond which fits are too dear to repeat

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
+from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray, expit
 from separatrix.models.margin.calibration import Sigmoid
@@ -25,9 +26,6 @@ from separatrix.show.additive import MISS, moved_terms, worst_miss
 from separatrix.show.reading import ShownTable, last_step, name_of, table_of
 from separatrix.show.report_parts.answers import classes_of, probabilities_of, take
 from separatrix.show.report_parts.words import cell_text
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 EXACT = 1e-9  # of a form, relative to the largest term
 P_MISS = 1e-8

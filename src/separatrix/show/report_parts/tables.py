@@ -5,17 +5,16 @@ Rows O5, V1, D8. Cost O(models × metrics), O(Kp).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from separatrix.judge.comparison import Comparison
 from separatrix.judge.scores import METRICS, Interval
 from separatrix.show.coefficients import Panel, read_coefficients
 from separatrix.show.report_parts.answers import JudgedAnswers
 from separatrix.show.report_parts.words import MarkUp, h, listed, number, paragraph, table
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 MOST_ROWS = 60  # of coefficients
 
@@ -47,7 +46,7 @@ def span_text(name: str, found: Interval) -> str:
     return f"{score_text(name, low)} to {score_text(name, high)}"
 
 
-def ranking(comparison: Any) -> str:
+def ranking(comparison: Comparison) -> str:
     """Every model with intervals, best first, and whether its difference from the best is real."""
     by = comparison.metric
     shown = [by, *(m for m in ("log_loss", "accuracy", "auc", "calibration_error") if m != by)]
@@ -93,7 +92,7 @@ def ranking(comparison: Any) -> str:
     return made + said
 
 
-def _told(comparison: Any) -> list[str]:
+def _told(comparison: Comparison) -> list[str]:
     """Which differences are real, with the models' names in words."""
 
     def names(models: list[str]) -> str:
@@ -128,7 +127,7 @@ def _difference(d: Any, by: str, best: bool) -> str:
     return f"really worse, by {size} ({p})" if d.real else f"cannot be told apart ({p})"
 
 
-def _reach(comparison: Any, by: str) -> tuple[float, float]:
+def _reach(comparison: Comparison, by: str) -> tuple[float, float]:
     """Ends of the dots' axis: models far behind do not squeeze the others together."""
     means = [comparison.scores[m][by].mean for m in comparison.ranking]
     best = comparison.scores[comparison.best][by]
