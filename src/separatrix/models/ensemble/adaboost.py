@@ -27,7 +27,7 @@ from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
 from separatrix.data.columns import Encoding
 from separatrix.data.door import _is_frame, is_count, is_dask, is_positive, read_table, read_weights
-from separatrix.growth.stumps import Ensemble, Stump, Table, columns_of
+from separatrix.growth.stumps import Ensemble, Stump, StumpTable, columns_of
 from separatrix.growth.trees import sealed
 from separatrix.loops.stumps import snap
 from separatrix.models.base import Classifier
@@ -266,7 +266,7 @@ class AdaBoostClassifier(Members, Classifier):
         self.classes_, codes, _ = read_any_classes(y, weight, n)
         self._reader.classes_, self._reader.total_ = self.classes_, 1.0
         rows = np.arange(n) if weight is None else np.flatnonzero(weight > 0)
-        table = Table.of(cells, codes, len(self.classes_), rows, nominal, stump.criterion)
+        table = StumpTable.of(cells, codes, len(self.classes_), rows, nominal, stump.criterion)
         return StumpLearner(table, self._reader), weight, n
 
     def _read_any(self, X: Any, y: Any, sample_weight: Any) -> tuple[AnyLearner, FloatArray | None, int]:

@@ -19,7 +19,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.interrupts import check, until_interrupted
-from separatrix.growth.stumps import UNITS, Table, in_units, whole_weights
+from separatrix.growth.stumps import UNITS, StumpTable, in_units, whole_weights
 from separatrix.loops.stumps import advance, snap, wrong_weight
 from separatrix.models.parameters import seed_of
 from separatrix.solve.sequential import keyed_generator
@@ -147,7 +147,7 @@ def _look(course: Course, votes: FloatArray, cls: np.ndarray, spent: float, carr
 class StumpLearner:
     """Stumps from one table laid out once."""
 
-    table: Table
+    table: StumpTable
     reader: Any
     resampled: bool = False
 

@@ -15,7 +15,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
-from separatrix.growth.trees import Tree, grow_forest
+from separatrix.growth.forest import grow_forest
+from separatrix.growth.trees import Tree
 from separatrix.models.ensemble.members import derived_from
 from separatrix.models.ensemble.tree_base import TreeClassifier, TreeModel, TreeRegressor
 from separatrix.models.parameters import seed_of

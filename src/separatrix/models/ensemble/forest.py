@@ -23,7 +23,8 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_count
-from separatrix.growth.trees import Forest, grow_forest, tree_seeds
+from separatrix.growth.forest import grow_forest, tree_seeds
+from separatrix.growth.trees import Forest
 from separatrix.models.ensemble.bags.draws import Draws, rows_a_bag
 from separatrix.models.ensemble.bags.trees import same_classes
 from separatrix.models.ensemble.decision_tree import TREES, DecisionTreeClassifier, DecisionTreeRegressor

@@ -29,7 +29,8 @@ from separatrix.data.door import (
     refuse_infinite,
 )
 from separatrix.data.estimator import Estimator
-from separatrix.growth.trees import LEVELS, Binned, Columns, Forest, Options, sealed
+from separatrix.growth.growers import LEVELS, Binned, Columns, Options
+from separatrix.growth.trees import Forest, sealed
 from separatrix.models.base import Classifier
 from separatrix.models.ensemble.members import derived_from
 from separatrix.models.parameters import check_class_weight, class_factors, read_any_classes

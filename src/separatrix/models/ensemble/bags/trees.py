@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
-from separatrix.growth.trees import Binned, Forest, grow_forest
+from separatrix.growth.forest import grow_forest
+from separatrix.growth.growers import Binned
+from separatrix.growth.trees import Forest
 from separatrix.models.ensemble.bags.each import Bag, Plan, constant_vote, run_bags
 from separatrix.models.ensemble.decision_tree import TREES
 from separatrix.models.parameters import class_factors, seed_of
