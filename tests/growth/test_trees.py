@@ -10,8 +10,9 @@ from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from separatrix import engine
-from separatrix.growth import trees as module
-from separatrix.growth.trees import Binned, Columns, Options, grow_forest
+from separatrix.growth import forest as module
+from separatrix.growth.forest import grow_forest
+from separatrix.growth.growers import Binned, Columns, Options
 
 draws = settings(max_examples=25, deadline=None)
 

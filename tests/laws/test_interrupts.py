@@ -106,10 +106,10 @@ def test_members_of_an_ensemble_are_whole(monkeypatch, overlapping):
 
 
 def test_trees_that_were_grown_stay(monkeypatch, overlapping):
-    from separatrix.growth import trees
+    from separatrix.growth import growers
 
     model = ExtraTreesClassifier(n_estimators=20, n_jobs=1)
-    monkeypatch.setattr(trees, "grow_random", Signal(trees.grow_random, 8))
+    monkeypatch.setattr(growers, "grow_random", Signal(growers.grow_random, 8))
     with pytest.raises(KeyboardInterrupt, match="keep_going"):
         model.fit(*overlapping)
     assert len(model.estimators_) == 7 and model.verdict_.status == "interrupted"

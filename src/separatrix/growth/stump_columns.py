@@ -1,8 +1,8 @@
-"""How columns are searched for a stump's test: numbers in bins, numbers sorted, levels, words (see ``data.stumps``).
+"""How columns are searched for a stump's test: numbers in bins, numbers sorted, levels, words (``growth.stumps``).
 
-Each part is made from a :class:`~separatrix.growth.stumps.Table` and some of its columns. It says what its best test
-is worth (``most``), which test is the first worth as much as a goal (``first``), the rows that one sends left, and
-its threshold. Rows lie sorted by class.
+Each part is made from a :class:`~separatrix.growth.stumps.StumpTable` and some of its columns. It says what its best
+test is worth (``most``), which test is the first worth as much as a goal (``first``), the rows that one sends left,
+and its threshold. Rows lie sorted by class.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from separatrix.loops.stumps import (
 )
 
 if TYPE_CHECKING:
-    from separatrix.growth.stumps import Table
+    from separatrix.growth.stumps import StumpTable
 
 CRITERIA = {"error": 0, "gini": 1, "entropy": 2}
 SAMPLE = 4096  # rows whose values place the bins' edges
@@ -54,7 +54,7 @@ class Choice:
 class Bins:
     """Columns of numbers by least error: bins, their histograms, and rows sorted inside the bins looked into."""
 
-    def __init__(self, table: Table, columns: np.ndarray):
+    def __init__(self, table: StumpTable, columns: np.ndarray):
         X, rows = table.X, table.rows
         n, p, k = len(rows), len(columns), len(table.bounds) - 1
         self.table, self.columns = table, columns
@@ -127,7 +127,7 @@ class Bins:
 class Sorted:
     """Columns of numbers by Gini or entropy: every threshold in sorted order."""
 
-    def __init__(self, table: Table, columns: np.ndarray):
+    def __init__(self, table: StumpTable, columns: np.ndarray):
         self.table, self.columns = table, columns
         n, p = len(table.rows), len(columns)
         self.values = np.empty((p, n))
@@ -186,7 +186,7 @@ class Levels:
     more level.
     """
 
-    def __init__(self, table: Table, columns: np.ndarray):
+    def __init__(self, table: StumpTable, columns: np.ndarray):
         self.table, self.columns = table, columns
         cells = table.X[:, columns][table.rows]
         lost = np.isnan(cells)
@@ -262,7 +262,7 @@ def _singles(hist: np.ndarray, levels: np.ndarray) -> Iterator[np.ndarray]:
 class Words:
     """A sparse table: whether a word is there; O(stored cells) a search."""
 
-    def __init__(self, table: Table):
+    def __init__(self, table: StumpTable):
         X = table.X[table.rows].tocsc()
         X.eliminate_zeros()
         self.indptr, self.indices = X.indptr.astype(np.int64), X.indices.astype(np.int64)

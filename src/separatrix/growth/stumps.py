@@ -7,8 +7,8 @@ threshold. A missing cell goes the better way. Weights are whole numbers of one 
 are whole already, so that sums are exact: whatever the order of rows, the number of threads or the way of searching,
 the stump is the same.
 
-A :class:`Table` is laid out once, O(np log 255) for numbers, and searched as often as weights change: O(np) bytes
-read a search (see :mod:`separatrix.loops.stumps`), O(stored cells) for a sparse table.
+A :class:`StumpTable` is laid out once, O(np log 255) for numbers, and searched as often as weights change: O(np)
+bytes read a search (see :mod:`separatrix.loops.stumps`), O(stored cells) for a sparse table.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Stump:
 
 
 @dataclass
-class Table:
+class StumpTable:
     """Cells laid out for the search, rows sorted by class: ``rows[i]`` is the place of row i in the table given.
 
     ``cls`` (n,) their classes, ``bounds`` (K + 1,) where each class begins.
@@ -98,7 +98,7 @@ class Table:
         rows: np.ndarray,
         nominal: Any = (),
         criterion: str = "error",
-    ) -> Table:
+    ) -> StumpTable:
         """Lay out the given rows of X (n, p), an array or CSR; ``nominal`` lists the columns of levels 0, 1, …"""
         order = np.argsort(codes[rows], kind="stable")
         rows = rows[order].astype(np.int64)

@@ -5,9 +5,9 @@
     @loop_with(fastmath)    sums that LLVM may order anew ("reassoc"), or other liberties by name
 
 What costs at first use, and is therefore not to be found in loops: to assign an array to a slice (NumPy's shape
-errors are compiled along with it, 3–5 s; write the loop), ``np.argsort`` and its like (2 s), a helper that is compiled
-for several types of an argument that it hardly looks at, or for a literal (``f(0)``) and for a number. A body is
-optimised again wherever it is called from.
+errors are compiled along with it, 3–5 s; write the loop), an array as an index, a helper that is compiled for several
+types of an argument that it hardly looks at, or for a literal (``f(0)``) and for a number. A body is optimised again
+wherever it is called from.
 """
 
 from __future__ import annotations

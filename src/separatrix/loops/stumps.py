@@ -15,14 +15,15 @@ into.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from separatrix.loops.compiled import inner, loop
 
 BINS = 255  # and a code of its own for missing cells
 MISSING = 255
 
 
-@njit(cache=True, nogil=True)
-def _put(x, at, i, codes, low, high):  # type: ignore[no-untyped-def]
+@inner
+def _put(x, at, i, codes, low, high):
     if x != x:
         codes[i] = MISSING
         return
@@ -33,8 +34,8 @@ def _put(x, at, i, codes, low, high):  # type: ignore[no-untyped-def]
         high[at] = x
 
 
-@njit(cache=True, nogil=True)
-def encode(X, rows, first, last, edges, codes, low, high):  # type: ignore[no-untyped-def]
+@loop
+def encode(X, rows, first, last, edges, codes, low, high):
     """codes[j, i] = how many of edges[j] lie below X[rows[i], j], by halving; each bin's least and largest value.
 
     Four columns at once: each halving waits for the one before, so four are under way for the time of one. A sum in
@@ -60,50 +61,55 @@ def encode(X, rows, first, last, edges, codes, low, high):  # type: ignore[no-un
             _put(x3, a3, i, codes[j3], low[j3], high[j3])
 
 
-@njit(cache=True, nogil=True)
-def group(codes, order, starts):  # type: ignore[no-untyped-def]
+@loop
+def group(codes, order, starts):
     """Rows of a column by bin: bin b is order[starts[b]:starts[b+1]]."""
     count = np.zeros(257, np.int64)
     for i in range(codes.shape[0]):
         count[np.int64(codes[i]) + 1] += 1
     for b in range(256):
         count[b + 1] += count[b]
-    starts[:] = count
+    for b in range(257):
+        starts[b] = count[b]
     for i in range(codes.shape[0]):
         b = codes[i]
         order[count[b]] = i
         count[b] += 1
 
 
-@njit(cache=True, nogil=True)
-def sort_bin(X, rows, j, part, ends):  # type: ignore[no-untyped-def]
+@loop
+def sort_bin(X, rows, j, part, ends):
     """Sort the rows of one bin by their value in column j; ``ends``: the next row's value is another."""
     values = np.empty(part.shape[0])
+    before = np.empty(part.shape[0], part.dtype)
     for at in range(part.shape[0]):
+        before[at] = part[at]
         values[at] = X[rows[part[at]], j]
     by_value = np.argsort(values)
-    part[:] = part[by_value]
     for at in range(part.shape[0]):
+        part[at] = before[by_value[at]]
         ends[at] = at + 1 == part.shape[0] or values[by_value[at]] < values[by_value[at + 1]]
 
 
-@njit(cache=True, nogil=True)
-def histogram(codes, w, bounds, out):  # type: ignore[no-untyped-def]
+@loop
+def histogram(codes, w, bounds, out):
     """out[k, b] = weight of class k in bin (or level) b."""
     for k in range(bounds.shape[0] - 1):
         sums = out[k]
-        sums[:] = 0
+        for b in range(sums.shape[0]):
+            sums[b] = 0
         for i in range(bounds[k], bounds[k + 1]):
             sums[codes[i]] += w[i]
 
 
-@njit(cache=True, nogil=True)
-def _four(codes, w, bounds, out):  # type: ignore[no-untyped-def]
+@inner
+def _four(codes, w, bounds, out):
     """:func:`histogram` of four columns, each weight read once."""
     c0, c1, c2, c3 = codes[0], codes[1], codes[2], codes[3]
     for k in range(bounds.shape[0] - 1):
         h0, h1, h2, h3 = out[0, k], out[1, k], out[2, k], out[3, k]
-        h0[:], h1[:], h2[:], h3[:] = 0, 0, 0, 0
+        for b in range(h0.shape[0]):
+            h0[b], h1[b], h2[b], h3[b] = 0, 0, 0, 0
         for i in range(bounds[k], bounds[k + 1]):
             x = w[i]
             h0[c0[i]] += x
@@ -112,8 +118,8 @@ def _four(codes, w, bounds, out):  # type: ignore[no-untyped-def]
             h3[c3[i]] += x
 
 
-@njit(cache=True, nogil=True)
-def _most(a, b):  # type: ignore[no-untyped-def]
+@inner
+def _most(a, b):
     """max_k a_k + b_k."""
     best = a[0] + b[0]
     for k in range(1, a.shape[0]):
@@ -122,8 +128,8 @@ def _most(a, b):  # type: ignore[no-untyped-def]
     return best
 
 
-@njit(cache=True, nogil=True)
-def _value(left, right, missing, zero, some, slack):  # type: ignore[no-untyped-def]
+@inner
+def _value(left, right, missing, zero, some, slack):
     """(what the two sides get right, whether missing cells go left: they do where that is no worse)."""
     if not some:
         return _most(left, zero) + _most(right, zero), True
@@ -132,15 +138,18 @@ def _value(left, right, missing, zero, some, slack):  # type: ignore[no-untyped-
     return max(to_left, to_right), to_left >= to_right - slack
 
 
-@njit(cache=True, nogil=True)
-def survey(hist, n_bins, wide, some, total):  # type: ignore[no-untyped-def]
+@inner
+def survey(hist, n_bins, wide, some, total):
     """(best value between bins, bound on any value inside a bin) of one column; −1 where there is none.
 
     ``wide[b]``: bin b holds more than one value. ``some``: the column has missing cells.
     """
     K = total.shape[0]
-    missing, zero = hist[:, MISSING].copy(), np.zeros(K, np.int64)
-    left, right = np.zeros(K, np.int64), total - missing
+    missing, zero = np.zeros(K, np.int64), np.zeros(K, np.int64)
+    left, right = np.zeros(K, np.int64), np.zeros(K, np.int64)
+    for k in range(K):
+        missing[k] = hist[k, MISSING]
+        right[k] = total[k] - missing[k]
     best, bound = np.int64(-1), np.int64(-1)
     for b in range(n_bins):
         right_plain, right_more = _most(right, zero), _most(right, missing)
@@ -157,8 +166,8 @@ def survey(hist, n_bins, wide, some, total):  # type: ignore[no-untyped-def]
     return best, bound
 
 
-@njit(cache=True, nogil=True)
-def look(codes, w, bounds, hist, n_bins, wide, some, total, first, last, surveys):  # type: ignore[no-untyped-def]
+@loop
+def look(codes, w, bounds, hist, n_bins, wide, some, total, first, last, surveys):
     """Histogram and :func:`survey` of columns first … last − 1."""
     fours = first + (last - first) // 4 * 4
     for j in range(first, fours, 4):
@@ -169,8 +178,8 @@ def look(codes, w, bounds, hist, n_bins, wide, some, total, first, last, surveys
         surveys[j, 0], surveys[j, 1] = survey(hist[j], n_bins[j], wide[j], some[j], total)
 
 
-@njit(cache=True, nogil=True)
-def search(  # type: ignore[no-untyped-def]
+@loop
+def search(
     X,
     rows,
     order,
@@ -243,8 +252,8 @@ def search(  # type: ignore[no-untyped-def]
     return best, column, cut, inner, missing_left
 
 
-@njit(cache=True, nogil=True)
-def left_rows(codes, part, cut, inner, missing_left, out):  # type: ignore[no-untyped-def]
+@loop
+def left_rows(codes, part, cut, inner, missing_left, out):
     """Which rows go left: bins up to ``cut``, of that bin its first inner + 1 sorted rows (all where inner is −1)."""
     for i in range(codes.shape[0]):
         out[i] = codes[i] <= cut if codes[i] != MISSING else missing_left
@@ -253,8 +262,8 @@ def left_rows(codes, part, cut, inner, missing_left, out):  # type: ignore[no-un
             out[part[at]] = False
 
 
-@njit(cache=True, nogil=True)
-def _worth(side, more, criterion):  # type: ignore[no-untyped-def]
+@inner
+def _worth(side, more, criterion):
     """−impurity · weight of a side L = side + more, up to a constant: Gini Σ L_k²/L; entropy Σ L_k log(L_k/L)."""
     whole, worth = 0.0, 0.0
     for k in range(side.shape[0]):
@@ -270,8 +279,8 @@ def _worth(side, more, criterion):  # type: ignore[no-untyped-def]
     return worth
 
 
-@njit(cache=True, nogil=True)
-def scan(values, order, known, cls, w, total, missing, criterion, floor, first):  # type: ignore[no-untyped-def]
+@loop
+def scan(values, order, known, cls, w, total, missing, criterion, floor, first):
     """The best threshold of one column by Gini (1) or entropy (2), or the first worth more than ``floor``:
     (value, rows on the left, missing left).
 
@@ -279,7 +288,9 @@ def scan(values, order, known, cls, w, total, missing, criterion, floor, first):
     """
     best, cut, missing_left = floor, -1, True
     some = known < order.shape[0]
-    left, right, zero = np.zeros(total.shape[0]), total - missing, np.zeros(total.shape[0])
+    left, right, zero = np.zeros(total.shape[0]), np.zeros(total.shape[0]), np.zeros(total.shape[0])
+    for k in range(total.shape[0]):
+        right[k] = total[k] - missing[k]
     seen = np.zeros(total.shape[0], np.int64)
     whole = np.float64(0.0)
     for k in range(total.shape[0]):
@@ -310,8 +321,8 @@ def scan(values, order, known, cls, w, total, missing, criterion, floor, first):
     return best, cut, missing_left
 
 
-@njit(cache=True, nogil=True)
-def words(indptr, indices, cls, w, total, first, last, criterion, whole, share):  # type: ignore[no-untyped-def]
+@loop
+def words(indptr, indices, cls, w, total, first, last, criterion, whole, share):
     """What the test for a word is worth, for columns first … last − 1 of a CSC matrix; O(stored cells).
 
     ``whole[j]`` for criterion 0, ``share[j]`` for the others; −1 or −inf for a word in no row or in all.
@@ -327,7 +338,8 @@ def words(indptr, indices, cls, w, total, first, last, criterion, whole, share):
         stored = indptr[j + 1] - indptr[j]
         if stored == 0 or stored == cls.shape[0]:
             continue
-        here[:] = 0
+        for k in range(K):
+            here[k] = 0
         for at in range(indptr[j], indptr[j + 1]):
             i = indices[at]
             here[cls[i]] += w[i]
@@ -340,8 +352,8 @@ def words(indptr, indices, cls, w, total, first, last, criterion, whole, share):
             share[j] = (_worth(a, none, criterion) + _worth(b, none, criterion)) / every
 
 
-@njit(cache=True, nogil=True)
-def side_weights(left, w, bounds, out):  # type: ignore[no-untyped-def]
+@loop
+def side_weights(left, w, bounds, out):
     """out[0, k], out[1, k] = weight of class k on the left, on the right."""
     for k in range(bounds.shape[0] - 1):
         here, there = np.int64(0), np.int64(0)
@@ -353,10 +365,8 @@ def side_weights(left, w, bounds, out):  # type: ignore[no-untyped-def]
         out[0, k], out[1, k] = here, there
 
 
-@njit(cache=True, nogil=True)
-def advance(  # type: ignore[no-untyped-def]
-    said, cls, unit, repeats, keep, grow, vote, spent, units, first, votes, w, carried, share
-):
+@loop
+def advance(said, cls, unit, repeats, keep, grow, vote, spent, units, first, votes, w, carried, share):
     """After a round: the next weights D, the votes so far, and the share (of ``first``) of rows these put wrong.
 
     unit ← unit · (keep where right, grow where wrong); w = repeats · round(unit · units); votes[i, said_i] += vote. A
@@ -384,8 +394,8 @@ def advance(  # type: ignore[no-untyped-def]
     return wrong
 
 
-@njit(cache=True, nogil=True)
-def wrong_weight(said, cls, w):  # type: ignore[no-untyped-def]
+@loop
+def wrong_weight(said, cls, w):
     """(weight of rows said wrong, their number)."""
     weight, count = np.int64(0), 0
     for i in range(said.shape[0]):
@@ -395,8 +405,8 @@ def wrong_weight(said, cls, w):  # type: ignore[no-untyped-def]
     return weight, count
 
 
-@njit(cache=True, nogil=True)
-def snap(votes, spent):  # type: ignore[no-untyped-def]
+@loop
+def snap(votes, spent):
     """Votes within a part in 10¹² of the most become the most: a tie is a tie, whatever order they were added in."""
     for i in range(votes.shape[0]):
         top = votes[i, 0]
@@ -407,8 +417,8 @@ def snap(votes, spent):  # type: ignore[no-untyped-def]
                 votes[i, k] = top
 
 
-@njit(cache=True, nogil=True)
-def add_votes(X, kind, feature, threshold, missing_left, table, first, left, right, weight, votes):  # type: ignore[no-untyped-def]
+@loop
+def add_votes(X, kind, feature, threshold, missing_left, table, first, left, right, weight, votes):
     """votes[i, class of the side row i falls on] += weight, for every stump t in turn.
 
     kind 0: x ≤ threshold goes left; 1: level x looked up in ``table[first[t]:first[t+1]]``, the last place being that
@@ -432,8 +442,8 @@ def add_votes(X, kind, feature, threshold, missing_left, table, first, left, rig
             votes[i, left[t] if goes else right[t]] += weight[t]
 
 
-@njit(cache=True, nogil=True)
-def add_thresholds(X, feature, threshold, missing_left, move, start, votes):  # type: ignore[no-untyped-def]
+@loop
+def add_thresholds(X, feature, threshold, missing_left, move, start, votes):
     """:func:`add_votes` for two classes and stumps on numbers only.
 
     The second class has ``start`` votes if a row goes right at every stump, and ``move[t]`` more (or less) where it

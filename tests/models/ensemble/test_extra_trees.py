@@ -25,7 +25,7 @@ from separatrix import (
     RandomForestRegressor,
     keep_going,
 )
-from separatrix.growth import trees as module
+from separatrix.growth import forest as module
 
 PEERS = {
     ExtraTreesClassifier: ensemble.ExtraTreesClassifier,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from separatrix import DecisionStump, engine, verify
-from separatrix.growth.stumps import Ensemble, Table
+from separatrix.growth.stumps import Ensemble, StumpTable
 
 TIE = 1e-12
 
@@ -330,7 +330,7 @@ def test_an_ensemble_votes_as_its_stumps():
     y = rng.integers(0, 3, 300)
     stumps, weight = [], rng.uniform(0.5, 2, 6)
     for t in range(6):
-        table = Table.of(X, y, 3, np.arange(300), [1])
+        table = StumpTable.of(X, y, 3, np.arange(300), [1])
         stumps.append(table.best(rng.integers(1, 9, 300))[0])
     new = np.vstack([X, [[0.0, 9.0], [0.0, -1.0]]])
     expected = np.zeros((302, 3))

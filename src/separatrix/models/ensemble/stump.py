@@ -28,7 +28,7 @@ from separatrix.data.door import (
 )
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.growth.stump_columns import CRITERIA
-from separatrix.growth.stumps import Stump, Table, in_units, whole_weights
+from separatrix.growth.stumps import Stump, StumpTable, in_units, whole_weights
 from separatrix.growth.trees import sealed
 from separatrix.models.base import Classifier
 from separatrix.models.ensemble.members import Shares, derived, derived_from, refuse_given
@@ -203,7 +203,7 @@ class DecisionStump(Shares, Classifier):
                 f'categorical_features {kinds!r} is unknown: use "from_dtype", a mask, or a list of columns'
             )
 
-    def _lay_out(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, FloatArray | None]:
+    def _lay_out(self, X: Any, y: Any, sample_weight: Any) -> tuple[StumpTable, FloatArray | None]:
         """The table of the rows that weigh something, and the weights of all."""
         self._check_parameters()
         cells, nominal = self._read(X)
@@ -211,7 +211,7 @@ class DecisionStump(Shares, Classifier):
         weight = read_weights(sample_weight, n)
         self.classes_, codes, _ = read_any_classes(y, weight, n)
         rows = np.arange(n) if weight is None else np.flatnonzero(weight > 0)
-        return Table.of(cells, codes, len(self.classes_), rows, nominal, self.criterion), weight
+        return StumpTable.of(cells, codes, len(self.classes_), rows, nominal, self.criterion), weight
 
     def _read(self, X: Any) -> tuple[Any, np.ndarray]:
         """(cells, nominal columns) of a training table; levels as numbers 0, 1, …"""
@@ -332,7 +332,7 @@ class DecisionStump(Shares, Classifier):
         here, there = (np.bincount(codes[s], share[s], k).astype(float) for s in (left, ~left))
         error = float(share[self._winner(cells) != codes].sum())
         sides = Stump(0, "number", 0.0, None, 0, 0, True, here, there, error)
-        table = Table.of(cells, codes, k, rows, list(self._levels), self.criterion)
+        table = StumpTable.of(cells, codes, k, rows, list(self._levels), self.criterion)
         units = in_units(*whole_weights(None if weight is None else weight[table.rows], len(rows)))
         value, bound = self._objective(sides), self._objective(table.best(units)[0])
         gap = max(value - bound, 0.0)

@@ -17,7 +17,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from separatrix.core.numerics import FloatArray
-from separatrix.growth.stumps import Table
+from separatrix.growth.stumps import StumpTable
 from separatrix.models.ensemble.stump import DecisionStump
 from separatrix.models.ensemble.weighted_votes import codes_of
 from separatrix.solve.sequential import keyed_generator
@@ -47,7 +47,7 @@ class StumpLearner:
 
     resampled = False
 
-    def __init__(self, table: Table, reader: DecisionStump):
+    def __init__(self, table: StumpTable, reader: DecisionStump):
         self.table, self.reader = table, reader
         self.rows, self.cls = table.rows, table.cls
 
