@@ -16,7 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.estimator import KW_ONLY, constructor
-from separatrix.growth.trees import Binned, Columns, Tree, grow_forest
+from separatrix.growth.forest import grow_forest
+from separatrix.growth.growers import Binned, Columns
+from separatrix.growth.trees import Tree
 from separatrix.models.ensemble.members import derived_from
 from separatrix.models.ensemble.tree_base import TreeClassifier, TreeModel, TreeRegressor
 from separatrix.models.ensemble.tree_limits import is_word

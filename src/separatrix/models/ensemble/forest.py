@@ -26,7 +26,9 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_count
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.labels import read_numbers
-from separatrix.growth.trees import Binned, Columns, Forest, grow_forest, tree_seeds
+from separatrix.growth.forest import grow_forest, tree_seeds
+from separatrix.growth.growers import Binned, Columns
+from separatrix.growth.trees import Forest
 from separatrix.models.ensemble.bags.draws import Draws, rows_a_bag
 from separatrix.models.ensemble.bags.out_of_bag import mean_interval, share_interval
 from separatrix.models.ensemble.decision_tree import TREES, DecisionTreeClassifier, DecisionTreeRegressor

@@ -21,7 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import column_name, read_weights
 from separatrix.data.labels import read_numbers
-from separatrix.growth.trees import Binned, Columns, Forest, sealed
+from separatrix.growth.growers import Binned, Columns
+from separatrix.growth.trees import Forest, sealed
 from separatrix.models.base import Classifier
 from separatrix.models.ensemble.members import Shares, derived_from
 from separatrix.models.ensemble.tree_cells import TreeCells

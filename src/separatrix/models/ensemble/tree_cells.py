@@ -20,7 +20,7 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.columns import Encoding
 from separatrix.data.door import column_name, is_count, is_dask, read_table, refuse_infinite
 from separatrix.data.estimator import Estimator
-from separatrix.growth.trees import LEVELS, Binned, Columns
+from separatrix.growth.growers import LEVELS, Binned, Columns
 from separatrix.models.ensemble.tree_limits import is_word
 
 DENSE_CELLS = 1 << 28  # cells of a sparse table up to which it is made dense

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.data.door import is_count
-from separatrix.growth.trees import Options
+from separatrix.growth.growers import Options
 
 LIMITS = (
     "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf", "min_impurity_decrease",

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
-from separatrix.growth.trees import Binned, Columns, grow_forest
+from separatrix.growth.forest import grow_forest
+from separatrix.growth.growers import Binned, Columns
 from separatrix.models.ensemble.bags.plan import Bag, Fits, Plan, run_bags
 from separatrix.models.ensemble.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from separatrix.models.parameters import class_factors, seed_of
