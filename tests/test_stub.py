@@ -27,7 +27,7 @@ def test_a_checker_knows_the_estimators_and_their_parameters(tmp_path):
         "reveal_type(model)\n"
         "reveal_type(SVC(kernel='rbf').fit([[0.0]], [0]).verdict_)\n"
         "reveal_type(verify(model, [[0.0]], [0]))\n"
-        "LogisticRegression(Q=2.0)\n"
+        "LogisticRegression(C='big')\n"
     )
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--follow-imports=silent", str(script)],
@@ -36,4 +36,4 @@ def test_a_checker_knows_the_estimators_and_their_parameters(tmp_path):
     said = done.stdout
     assert 'Revealed type is "separatrix.models.linear.logistic.LogisticRegression"' in said, said
     assert said.count('Revealed type is "separatrix.verdict.verdict.Verdict"') == 2, said
-    assert 'Unexpected keyword argument "Q" for "LogisticRegression"' in said, said
+    assert 'Argument "C" to "LogisticRegression" has incompatible type "str"; expected "float"' in said, said

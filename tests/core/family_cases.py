@@ -5,7 +5,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from numpy.testing import assert_allclose
 from scipy import special, stats
 
@@ -22,8 +21,9 @@ from separatrix.core.families import (
     Normal,
     Poisson,
 )
+from tests.draws import examples
 
-quick = settings(max_examples=15, deadline=None, derandomize=True)
+quick = examples(15)
 COVARIANCE = np.array([[2.0, 0.6], [0.6, 0.5]])
 
 

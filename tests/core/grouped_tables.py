@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from separatrix.core.statistics.grouped import GroupCounts, GroupMoments, GroupScatter, GroupSums
+from tests.draws import examples
 
 P = 3
 ORIGIN = np.array([0.0, 0.0, 1e8])
 WEIGHTS = (0.0, 0.5, 1.0, 2.0, 3.0)
-quick = settings(max_examples=20, deadline=None, derandomize=True)
+quick = examples(20)
 
 
 def groups_of(k):

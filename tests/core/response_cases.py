@@ -6,7 +6,6 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import settings
 
 from separatrix.core.links import link
 from separatrix.core.responses import (
@@ -19,6 +18,7 @@ from separatrix.core.responses import (
     Response,
     Tweedie,
 )
+from tests.draws import examples
 
 mp = mpmath.mpf
 
@@ -86,7 +86,7 @@ likely = pytest.mark.parametrize("case", [c for c in CASES if not isinstance(c.r
 pairs = pytest.mark.parametrize(
     "case, name", [(c, name) for c in CASES for name in c.response.links], ids=lambda v: str(v)
 )
-quick = settings(max_examples=60, deadline=None)
+quick = examples(60)
 
 
 def exact(case, name, eta, y):

@@ -1,15 +1,15 @@
 """Small tables that statistics are made of, and how near two statistics must come to each other."""
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from separatrix.core.statistics import Gram, QRFactor
+from tests.draws import examples
 
 P = 3
 
-quick = settings(max_examples=15, deadline=None)
+quick = examples(15)
 
 
 @st.composite

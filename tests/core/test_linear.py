@@ -4,14 +4,15 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from separatrix.core.linear import LinearRule
+from tests.draws import examples
 
-quick = settings(max_examples=50, deadline=None)
+quick = examples(50)
 cells = st.floats(-100, 100, allow_nan=False).map(lambda v: round(v, 4))
 
 

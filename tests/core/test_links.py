@@ -7,10 +7,11 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from separatrix.core.links import LINKS, Identity, Link, Log, link
+from tests.draws import examples
 
 mp = mpmath.mpf
 EPS = np.finfo(float).eps
@@ -54,7 +55,7 @@ CASES = [
 ]
 every = pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 unit = pytest.mark.parametrize("name", ["logit", "probit", "cloglog"])
-quick = settings(max_examples=60, deadline=None)
+quick = examples(60)
 
 
 @pytest.fixture(autouse=True)

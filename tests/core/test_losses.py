@@ -7,7 +7,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
@@ -22,6 +22,7 @@ from separatrix.core.losses import (
     Squared,
     SquaredHinge,
 )
+from tests.draws import examples
 
 mp = mpmath.mpf
 
@@ -78,7 +79,7 @@ signs = pytest.mark.parametrize(
     [c for c in CASES.values() if c.loss.target == "sign"],
     ids=[n for n, c in CASES.items() if c.loss.target == "sign"],
 )
-quick = settings(max_examples=40, deadline=None)
+quick = examples(40)
 scores = st.floats(-30, 30, allow_nan=False).map(lambda v: round(v, 6))
 targets = st.sampled_from([-1.0, 1.0])
 real_targets = st.floats(-5, 5, allow_nan=False).map(lambda v: round(v, 6))

@@ -5,7 +5,7 @@ import warnings
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -13,9 +13,10 @@ from separatrix.core.losses import (
     Logistic,
     Multinomial,
 )
+from tests.draws import examples
 
 mp = mpmath.mpf
-quick = settings(max_examples=40, deadline=None)
+quick = examples(40)
 
 
 @pytest.fixture(autouse=True)

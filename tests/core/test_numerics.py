@@ -5,11 +5,12 @@ import warnings
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from separatrix.core.numerics import EPS, expit, log1pexp, logit, logsumexp, softmax, xlogx
+from tests.draws import examples
 
 SUBNORMAL = 5e-324
 SMALL = [0.0, SUBNORMAL, 1e-310, 2.3e-308, 1e-200, 1e-20, 1e-9, 1e-3, 0.1, 0.5]
@@ -17,7 +18,7 @@ LARGE = [1.0, 2.0, 10.0, 36.7, 37.5, 100.0, 700.0, 709.7, 709.8, 745.0, 746.0, 1
 POINTS = np.array([sign * size for sign in (-1.0, 1.0) for size in (*SMALL, *LARGE)])
 TINY = 1e-320  # a result in the subnormal range has no relative precision
 reals = st.floats(-1e4, 1e4, allow_nan=False)
-quick = settings(max_examples=60, deadline=None)
+quick = examples(60)
 
 
 @pytest.fixture(autouse=True)

@@ -5,12 +5,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from separatrix.data.columns import Encoding
+from tests.draws import examples
 
-quick = settings(max_examples=60, deadline=None)
+quick = examples(60)
 nan = np.nan
 
 ENJOY_SPORT = [

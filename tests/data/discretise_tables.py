@@ -1,10 +1,11 @@
 """Tables with labels to cut, and when two sets of cuts are one."""
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 
-quick = settings(max_examples=60, deadline=None)
+from tests.draws import examples
+
+quick = examples(60)
 methods = st.sampled_from(["width", "frequency", "mdl"])
 nan = float("nan")
 

@@ -5,15 +5,16 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 from separatrix import LogisticRegression, RadialBasis
+from tests.draws import examples
 
-quick = settings(max_examples=25, deadline=None)
+quick = examples(25)
 
 
 def naive(X, centers, gamma):

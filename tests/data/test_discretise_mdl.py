@@ -5,12 +5,13 @@ from collections import Counter
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 from separatrix.data.discretise import Discretizer
 from tests.data.discretise_tables import tables
+from tests.draws import examples
 
 # ---- MDL, slowly, from the formulas of the paper ----
 
@@ -48,7 +49,7 @@ def _partition(rows):
     return [cut, *_partition(left), *_partition(right)]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(tables(), st.sampled_from(["none", "whole", "fractions"]), st.integers(0, 10**6))
 def test_mdl_agrees_with_the_reference(table, kind, seed):
     X, y = table

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
@@ -28,8 +28,9 @@ from separatrix.data.door import (
     refuse_one_class,
     rows_of,
 )
+from tests.draws import examples
 
-quick = settings(max_examples=60, deadline=None)
+quick = examples(60)
 
 
 class Estimator:

@@ -10,7 +10,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -21,6 +21,7 @@ from separatrix.data.rows import Rows
 from separatrix.problems.coordinates import Coordinates
 from separatrix.problems.objective import Objective
 from tests.data.engines import ENGINES, N, P, every_engine, fail_in_the_middle, fitted, same_bits, table
+from tests.draws import examples
 
 pytestmark = pytest.mark.usefixtures("blas_is_left_as_it_was")
 
@@ -65,7 +66,7 @@ def test_the_tree_of_every_small_count():
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(1, 300))
 def test_the_tree_keeps_the_order_and_is_shallow(n):
     def join(a, b):
@@ -76,7 +77,7 @@ def test_the_tree_keeps_the_order_and_is_shallow(n):
     assert depth <= int(np.ceil(np.log2(n))) + 1 if n > 1 else depth == 0
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.lists(st.integers(-(10**9), 10**9), min_size=1, max_size=70))
 def test_the_tree_adds_up(values):
     assert merge_tree(values) == sum(values)

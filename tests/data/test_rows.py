@@ -6,7 +6,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -14,8 +14,9 @@ from separatrix.core.statistics import Moments
 from separatrix.data import rows as rows_module
 from separatrix.data.engine import engine
 from separatrix.data.rows import Block, Rows, grid
+from tests.draws import examples
 
-quick = settings(max_examples=60, deadline=None)
+quick = examples(60)
 N, P = 53, 4
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import pandas as pd
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
@@ -25,6 +25,7 @@ from separatrix.files.onnx import to_onnx
 from separatrix.files.onnx_letters import runs_of
 from separatrix.tables.encode import TableEncoder
 from separatrix.tables.text import TextFeatures
+from tests.draws import examples
 from tests.files.by_graph import agrees, answer, letters, mixed, of_graph
 
 GREEK, TURKISH = "ΟΔΟΣ.ΑΒ ΟΔΟΣ'ΑΒ οδος οδοσ ΣΑΣ ΑΣ Ὀδυσσεύς", "İstanbul i̇stanbul ISPARTA ısı İİ Iİ"
@@ -89,7 +90,7 @@ TEXTS = st.lists(PIECES | st.text(max_size=4), max_size=12).flatmap(
 
 @pytest.mark.parametrize("name", BAGS)
 @given(documents=st.lists(TEXTS, max_size=5))
-@settings(deadline=None)
+@examples(100)
 @example(documents=["ΑΣ ΑΣ. ΑΣ'Α οδοΣ ΣΑ Σ αʰΣ Σʰα", "aΣ\u00ad", "\u0345Σ", "a.Σ"])
 def test_bags_of_any_text(name, documents):
     same_bags(name, documents)

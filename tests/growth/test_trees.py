@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -13,8 +13,9 @@ from separatrix import engine
 from separatrix.growth import forest as module
 from separatrix.growth.forest import grow_forest
 from separatrix.growth.growers import Binned, Columns, Options
+from tests.draws import examples
 
-draws = settings(max_examples=25, deadline=None)
+draws = examples(25)
 
 
 def one(X, y, classes, options, weight=None, *, kind=Binned, nominal=None, seed=0):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
 from separatrix import GeneralizedLinearModel
 from separatrix.core.links import link as link_of
 from separatrix.core.responses import GlmLoss
+from tests.draws import examples
 
-few = settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+few = examples(4)
 seeds = st.integers(0, 10_000)
 KINDS = {
     "gaussian": ("gaussian", "identity", {}),

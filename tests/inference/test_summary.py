@@ -6,10 +6,11 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from separatrix.inference.summary import LEGEND, WIDTH, Summary
+from tests.draws import examples
 
 nan, inf = np.nan, np.inf
 
@@ -158,7 +159,7 @@ def test_formats():
     assert numbers([0.0, nan, inf, -inf]) == [["0.0000"], ["—"], ["+∞"], ["-∞"]]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True, width=64), min_size=1, max_size=5))
 def test_what_is_printed_is_the_number_to_the_figures_shown(values):
     for value, (text,) in zip(values, numbers(values)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.datasets import load_breast_cancer
@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from separatrix import bias_variance
 from separatrix.judge.decomposition import Repeats, squared_table, zero_one_table
 from separatrix.models.ensemble.bags.draws import Draws
+from tests.draws import examples
 from tests.judge.parts import adds_up, blobs, sine
 
 # ---- the parts add up, whatever the table ----
@@ -40,7 +41,7 @@ def number_tables(draw):
     return table, rng.normal(0, scale, (n, d)), draw(repeats(n))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(number_tables(), st.booleans())
 def test_squared_parts_add_up_on_any_table(case, half):
     table, target, equal = case
@@ -79,7 +80,7 @@ def label_tables(draw):
     return table, rng.integers(0, k, n), draw(repeats(n)), k
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(label_tables())
 def test_zero_one_parts_add_up_on_any_table(case):
     table, codes, equal, k = case
@@ -111,7 +112,7 @@ def test_zero_one_parts_add_up_on_any_table(case):
             assert summed == pytest.approx(parts["error"].value, abs=1e-13)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(label_tables(), st.randoms(use_true_random=False))
 def test_names_of_classes_change_nothing(case, random):
     table, codes, equal, k = case

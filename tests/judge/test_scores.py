@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics
@@ -26,6 +26,7 @@ from separatrix.judge.scores import (
     metric_of,
     read_cost,
 )
+from tests.draws import examples
 
 
 def case(n=60, k=3, seed=0, ties=False):
@@ -75,7 +76,7 @@ def test_auc_of_one_class_is_not_a_number_and_an_absent_class_is_left_out():
     assert auc(two, P[codes < 2]) == pytest.approx(own)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10_000), st.integers(2, 4))
 def test_a_weight_is_a_repetition(seed, k):
     codes, P, w = case(30, k, seed, ties=True)

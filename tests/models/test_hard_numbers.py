@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 from sklearn.preprocessing import StandardScaler
 
 from separatrix import ConvergenceWarning, LogisticRegression, verify
+from tests.draws import examples
 from tests.models.reference import (
     LONG,
     error_against,
@@ -22,7 +23,7 @@ from tests.models.reference import (
     quiet,
 )
 
-few = settings(max_examples=40, deadline=None, derandomize=True)
+few = examples(40)
 
 
 def right_or_honest(X, y, *, at_most=1e-6, rotate=False, **parameters):

@@ -9,13 +9,14 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from separatrix import ConvergenceWarning, LeastSquaresClassifier, LogisticRegression
+from tests.draws import examples
 from tests.models.reference import overlapping, quiet
 
-few = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+few = examples(12)
 seeds = st.integers(0, 10_000)
 
 MODELS = {

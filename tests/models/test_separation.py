@@ -11,13 +11,14 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from sklearn.datasets import load_iris
 
 from benchmarks import shared
 from separatrix import ConvergenceWarning, LogisticRegression, SeparationWarning, separability, verify
+from tests.draws import examples
 from tests.models.reference import long_newton, overlapping, quiet
 
 needs_data = pytest.mark.skipif(not shared.available(), reason="../shared/data is not here")
@@ -74,7 +75,7 @@ def kind_by_linear_program(X, y, K, fit_intercept):
     return "overlap" if count == 0 else "complete" if count == len(M) else "quasi"
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(data=st.data(), K=st.sampled_from([2, 3]), p=st.integers(1, 3), fit_intercept=st.booleans())
 def test_against_a_linear_program(data, K, p, fit_intercept):
     """Small whole numbers meet every degenerate case: ties, repeated rows, constant and repeated columns."""

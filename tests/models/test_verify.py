@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
@@ -22,10 +22,11 @@ from separatrix.data.rows import Rows
 from separatrix.problems.coordinates import Coordinates
 from separatrix.problems.objective import Objective
 from separatrix.verdict.gaps import certify, curvature_gap, factorise, range_factor
+from tests.draws import examples
 from tests.models.reference import long_newton, needs_extended, objective_of, overlapping, quiet
 
-many = settings(max_examples=120, deadline=None, derandomize=True)
-some = settings(max_examples=25, deadline=None, derandomize=True)
+many = examples(120)
+some = examples(25)
 seeds = st.integers(0, 100_000)
 
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -12,8 +11,9 @@ from separatrix.core.responses import GlmLoss
 from separatrix.data.rows import Rows
 from separatrix.problems.coordinates import Coordinates, gram_coordinates, singular_coordinates
 from separatrix.problems.firth import FirthObjective
+from tests.draws import examples
 
-quick = settings(max_examples=8, deadline=None)
+quick = examples(8)
 
 
 seeds = st.integers(0, 10**6)

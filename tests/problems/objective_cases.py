@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -16,8 +15,9 @@ from separatrix.problems.coordinates import (
 )
 from separatrix.problems.objective import Objective
 from tests.data.naive import Naive
+from tests.draws import examples
 
-quick = settings(max_examples=12, deadline=None)
+quick = examples(12)
 
 
 seeds = st.integers(0, 10**6)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -17,8 +17,9 @@ from separatrix.problems.coordinates import (
     singular_coordinates,
 )
 from separatrix.problems.objective import Objective
+from tests.draws import examples
 
-quick = settings(max_examples=25, deadline=None)
+quick = examples(25)
 N, P = 60, 4
 seeds = st.integers(0, 10**6)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from separatrix.problems.dual import Dual
+from tests.draws import examples
 
-quick = settings(max_examples=25, deadline=None)
+quick = examples(25)
 seeds = st.integers(0, 10_000)
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from separatrix.data.rows import Rows
 from separatrix.problems.coordinates import Coordinates
 from separatrix.problems.objective import helmert
 from separatrix.problems.prior import Prior, PriorObjective, chart, contrasts, curvature, loss_of
+from tests.draws import examples
 
-quick = settings(max_examples=10, deadline=None)
+quick = examples(10)
 seeds = st.integers(0, 10_000)
 classes = pytest.mark.parametrize("k", [None, 3])
 

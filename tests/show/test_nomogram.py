@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -29,6 +29,7 @@ from separatrix import (
 )
 from separatrix.show import NomogramDisplay
 from separatrix.show.nomogram import spaced
+from tests.draws import examples
 
 X, y = load_iris(return_X_y=True)
 late = y == 2
@@ -143,7 +144,7 @@ def test_words_counted_or_not():
     assert [s.labels for s in display.scales] == [["0", "1"]] * 4
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(0, 10_000), st.integers(1, 6), st.floats(-3, 3))
 def test_any_weights(seed, p, scale):
     rng = np.random.default_rng(seed)

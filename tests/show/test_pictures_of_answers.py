@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 from sklearn import metrics
@@ -29,6 +29,7 @@ from separatrix.show import (
 from separatrix.show.calibration import binomial_interval
 from separatrix.show.rates import delong
 from separatrix.show.thresholds import all_cuts
+from tests.draws import examples
 
 X, y = load_iris(return_X_y=True)
 late = y == 2
@@ -121,7 +122,7 @@ def test_confusion_counts_and_what_is_written():
     ]
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 10_000), st.integers(1, 5))
 def test_areas_and_delongs_interval(seed, digits):
     draw = np.random.default_rng(seed)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from separatrix.core.losses import Logistic, Multinomial
@@ -10,6 +9,7 @@ from separatrix.data.rows import Rows
 from separatrix.solve.linear import Problem, minimise
 from separatrix.solve.registry import SOLVERS
 from tests.data.naive import Naive
+from tests.draws import examples
 
 STEPS = {"newton": 50, "lbfgs": 300, "gradient": 4000, "sgd": 60}
 
@@ -20,7 +20,7 @@ every_solver = pytest.mark.parametrize("name", SOLVERS)
 exact_solvers = pytest.mark.parametrize("name", ["newton", "lbfgs", "gradient"])
 
 
-quick = settings(max_examples=15, deadline=None)
+quick = examples(15)
 
 
 seeds = st.integers(0, 10**6)

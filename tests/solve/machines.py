@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from separatrix.data.rows import Rows
 from separatrix.problems.margin import MarginMachine
+from tests.draws import examples
 
-few = settings(max_examples=15, deadline=None)
+few = examples(15)
 
 
 seeds = st.integers(0, 10_000)

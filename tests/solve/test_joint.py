@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from separatrix.data.rows import Rows
 from separatrix.solve.joint import JointMachine, joint_passes, joint_programme
+from tests.draws import examples
 from tests.solve.machines import seeds, table
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-@settings(max_examples=6)
+@examples(6)
 @given(seed=seeds)
 def test_joint_machine_by_passes_and_as_a_programme(intercept, seed):
     X, _, rng = table(seed, n=40, p=3)

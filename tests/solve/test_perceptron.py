@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from separatrix.data.orders import Visits
@@ -16,8 +16,9 @@ from separatrix.solve.perceptron import (
     mistake_bound,
     train,
 )
+from tests.draws import examples
 
-quick = settings(max_examples=15, deadline=None)
+quick = examples(15)
 seeds = st.integers(0, 10_000)
 NONE = np.empty(0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from separatrix.solve.separator import (
@@ -15,8 +15,9 @@ from separatrix.solve.separator import (
     maximum_margin,
     maximum_margin_rule,
 )
+from tests.draws import examples
 
-quick = settings(max_examples=15, deadline=None)
+quick = examples(15)
 seeds = st.integers(0, 10_000)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, minimize
 from sklearn.datasets import make_classification
@@ -14,6 +14,7 @@ from separatrix.problems.dual import Dual
 from separatrix.problems.kernels import Kernel
 from separatrix.solve import smo
 from separatrix.solve.smo import certify, minimise
+from tests.draws import examples
 
 
 def blobs(n=60, p=3, seed=0, gap=1.0):
@@ -58,7 +59,7 @@ def test_generic_quadratic_programme(C):
     np.testing.assert_allclose(fit.dual, -found.fun, rtol=1e-5)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     st.integers(4, 80),
     st.integers(0, 10_000),

@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from separatrix import MultinomialNB
 from separatrix.tables.stop_words import STOP_WORDS
 from separatrix.tables.text import TextFeatures, without_headers
+from tests.draws import examples
 
 ALPHABET = "abcABC é_1. ,'\n-ßİ"
 texts = st.lists(st.text(ALPHABET, max_size=40), min_size=1, max_size=8)
@@ -40,31 +41,31 @@ def both(documents, ours, theirs, later=(), tolerance=0.0):
 
 
 @given(texts, texts)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_counts_are_scikit_learns(documents, later):
     both(documents, TextFeatures(), CountVectorizer(), later)
 
 
 @given(st.lists(st.text(max_size=20), min_size=1, max_size=6))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_words_between_blanks_are_scikit_learns(documents):
     both(documents, TextFeatures(token_pattern=r"\S+"), CountVectorizer(token_pattern=r"\S+"))
 
 
 @given(texts, st.sampled_from([(1, 1), (1, 2), (2, 2), (2, 3), (1, 4)]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_runs_of_words_are_scikit_learns(documents, span):
     both(documents, TextFeatures(ngram_range=span), CountVectorizer(ngram_range=span), documents[::-1])
 
 
 @given(texts)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_tf_idf_is_scikit_learns(documents):
     both(documents, TextFeatures(weighting="tf-idf"), TfidfVectorizer(), [*documents, ""], tolerance=1e-12)
 
 
 @given(texts, st.sampled_from([1, 2, 0.3]), st.sampled_from([1.0, 0.7, 3]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_pruning_and_presence_are_scikit_learns(documents, low, high):
     both(
         documents,

@@ -1,10 +1,11 @@
 """Rows drawn for the question of separability."""
 
 import numpy as np
-from hypothesis import settings
 
-many = settings(max_examples=60, deadline=None)
-some = settings(max_examples=20, deadline=None)
+from tests.draws import examples
+
+many = examples(60)
+some = examples(20)
 random = np.random.default_rng
 
 

@@ -5,11 +5,12 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from separatrix import separability
 from separatrix.verdict import separability as module
+from tests.draws import examples
 from tests.verdict.reference import assert_sound, kind_by_linear_programs, tiny_tables
 from tests.verdict.tables import noisy, random
 
@@ -254,7 +255,7 @@ def test_wide_sparse_rows_are_decided_without_a_dense_table():
     assert not found.check(X, y)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tiny_tables(2) | tiny_tables(3), st.booleans())
 def test_first_order_steps_tell_the_truth_or_nothing(table, fit_intercept):
     """The way of wide tables, on tables small enough to know the answer."""

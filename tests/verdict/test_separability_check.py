@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from separatrix import separability
 from separatrix.verdict import proof
+from tests.draws import examples
 from tests.verdict.reference import kind_by_linear_programs, tiny_tables
 
-some = settings(max_examples=50, deadline=None)
+some = examples(50)
 random = np.random.default_rng
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from scipy import optimize
 from scipy.special import expit, log_expit, logsumexp
 
 from separatrix import BayesianLogisticRegression
+from tests.draws import examples
 from tests.models.reference import overlapping
 
-few = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+few = examples(10)
 seeds = st.integers(0, 10_000)
 classes = pytest.mark.parametrize("K", [2, 3])
 

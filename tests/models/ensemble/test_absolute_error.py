@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import ensemble, tree
 from sklearn.model_selection import cross_val_score
 
 from benchmarks import shared
 from separatrix import BaggingRegressor, DecisionTreeRegressor, ExtraTreesRegressor, RandomForestRegressor
+from tests.draws import examples
 
 ABSOLUTE = {"criterion": "absolute_error"}
 
@@ -43,7 +44,7 @@ def test_trees_are_scikit_learns(limit, seed):
     np.testing.assert_allclose(mine.feature_importances_, peer.feature_importances_, atol=1e-9)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(0, 10**6), st.booleans())
 def test_a_stump_takes_the_least_loss_there_is(seed, holes):
     rng = np.random.default_rng(seed)

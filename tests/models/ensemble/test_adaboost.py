@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
 from sklearn.ensemble import AdaBoostClassifier as SklearnAdaBoostClassifier
@@ -19,6 +19,7 @@ from separatrix import (
     engine,
     verify,
 )
+from tests.draws import examples
 
 pytestmark = pytest.mark.filterwarnings("ignore::separatrix.models.ensemble.adaboost.LabelNoiseWarning")
 
@@ -134,7 +135,7 @@ def boosted(X, y, w=None, **given):
         raise
 
 
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(problems(), st.sampled_from([1.0, 0.3, 1.7]))
 def test_the_bounds_hold_after_every_round(problem, rate):
     X, y, w = problem
@@ -173,7 +174,7 @@ def same_rounds(a, b):
         np.testing.assert_equal(one.threshold_, two.threshold_)
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(problems())
 def test_laws(problem):
     X, y, w = problem
@@ -198,7 +199,7 @@ def test_laws(problem):
     )
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(st.integers(0, 10**6), st.integers(2, 4))
 def test_exchanging_the_labels_exchanges_the_predictions(seed, k):
     rng = np.random.default_rng(seed)

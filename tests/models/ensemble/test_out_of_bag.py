@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_friedman1
 
@@ -18,6 +18,7 @@ from separatrix import (
 )
 from separatrix.models.ensemble.bags.draws import Draws
 from separatrix.models.ensemble.bags.out_of_bag import share_interval
+from tests.draws import examples
 from tests.models.ensemble.bagged import counts_of, table
 
 # ---- the draws ----
@@ -59,7 +60,7 @@ def test_without_replacement_rows_and_columns_are_distinct():
     assert any(len(set(columns)) < 6 for columns in model.estimators_features_)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.integers(0, 1000), st.sampled_from([None, 0.3, 10]), st.booleans())
 def test_out_of_bag_is_what_the_other_bags_say(seed, m, linear):
     X, y = table(60, seed=seed % 5)

@@ -7,12 +7,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from separatrix import DecisionStump, engine, verify
 from separatrix.growth.stumps import Ensemble, StumpTable
+from tests.draws import examples
 
 TIE = 1e-12
 
@@ -64,7 +65,7 @@ def same_stump(a, b):
     np.testing.assert_allclose(a.error_, b.error_, atol=1e-13)
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(tables())
 def test_the_search_equals_trying_everything(table):
     X, y, w = table
@@ -106,7 +107,7 @@ def test_bins_placed_by_a_sample_of_the_rows():
     assert stump.threshold_ == pytest.approx((values[at - 1] + values[at]) / 2, rel=1e-14)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(tables(least=4))
 def test_laws(table):
     X, y, w = table
@@ -154,7 +155,7 @@ def test_gini_and_entropy_are_scikit_learns(criterion, seed):
     assert ours.error_ >= DecisionStump().fit(X, y, w).error_
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(tables(), st.sampled_from(["gini", "entropy"]))
 def test_the_purest_sides_by_trying_everything(table, criterion):
     X, y, w = table
@@ -210,7 +211,7 @@ def test_two_classes_take_the_best_subset_of_levels():
         assert other.error_ == 0 and other.feature_ == 0
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.integers(0, 10**6), st.sampled_from(["error", "gini", "entropy"]))
 def test_the_subset_is_the_best_of_all_subsets(seed, criterion):
     rng = np.random.default_rng(seed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from separatrix import (
@@ -19,8 +18,9 @@ from separatrix import (
     NaiveBayes,
     QuadraticDiscriminantAnalysis,
 )
+from tests.draws import examples
 
-few = settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+few = examples(3)
 seeds = st.integers(0, 10_000)
 
 # ---- data ----

@@ -6,14 +6,14 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from separatrix import GeneralizedLinearModel, anova
 from separatrix.core.links import link as link_of
 from separatrix.core.responses import GlmLoss
+from tests.draws import examples
 
-few = settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+few = examples(5)
 seeds = st.integers(0, 10_000)
 # name → (family, link, parameters)
 KINDS = {

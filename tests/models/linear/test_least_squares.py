@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import RidgeClassifier
 
 from separatrix import LeastSquaresClassifier, LinearRule, LogisticRegression, verify
+from tests.draws import examples
 from tests.models.reference import overlapping
 
-few = settings(max_examples=25, deadline=None, derandomize=True)
+few = examples(25)
 
 
 def by_lstsq(X, T, weight=None, fit_intercept=True):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.special
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
@@ -21,6 +21,7 @@ from separatrix.core.overdispersion import (
     size_log_likelihood,
     size_score,
 )
+from tests.draws import examples
 from tests.laws.conftest import Calls, traced
 
 NB = "negative_binomial"
@@ -238,7 +239,7 @@ def test_a_level_without_counts():
 # ---- numbers ----
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.floats(-4, 12), st.integers(0, 10**6))
 def test_score_and_information_are_derivatives(log_k, seed):
     """Against central differences in 50 digits, across the change from functions to series."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 
-few = settings(max_examples=12, deadline=None)
+from tests.draws import examples
+
+few = examples(12)
 
 seeds = st.integers(0, 10_000)
 

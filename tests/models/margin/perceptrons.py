@@ -5,14 +5,14 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from separatrix import ConvergenceWarning
+from tests.draws import examples
 
-many = settings(max_examples=100, deadline=None, derandomize=True)
+many = examples(100)
 
-some = settings(max_examples=25, deadline=None, derandomize=True)
+some = examples(25)
 
 seeds = st.integers(0, 100_000)
 

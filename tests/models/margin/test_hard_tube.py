@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from sklearn.metrics.pairwise import rbf_kernel
@@ -13,8 +13,9 @@ from sklearn.svm import SVR as Peer
 
 from separatrix import SVR, LinearSVR, verify
 from separatrix.solve.hard_tube import NoTube, directions_of_cells, hard_tube
+from tests.draws import examples
 
-few = settings(max_examples=10)
+few = examples(10)
 
 
 def noisy(seed, n=50, p=5):

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
@@ -20,6 +20,7 @@ from separatrix import ConvergenceWarning, keep_going, verify
 from separatrix.models.margin.linear_svc import LinearSVC
 from separatrix.models.margin.linear_svr import LinearSVR
 from separatrix.models.margin.subgradient_svc import SubgradientSVC
+from tests.draws import examples
 from tests.models.margin.linear_tables import LOSSES, few, objective, overlapping, seeds
 
 CHECKED = [
@@ -381,7 +382,7 @@ def test_bad_targets_are_named():
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@settings(max_examples=15)
+@examples(15)
 @given(seed=st.integers(0, 10_000), C=st.sampled_from([0.01, 1.0, 100.0]))
 def test_ascent_to_the_last_digit_does_not_depend_on_the_order_of_rows(loss, seed, C):
     """Gaps of 1e-14 cannot be told from rounding, columns differ in size, and optimal intercepts may fill an

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.metrics.pairwise import rbf_kernel
@@ -17,8 +17,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from benchmarks import shared
 from separatrix import NuSVC, NuSVR, verify
+from tests.draws import examples
 
-few = settings(max_examples=10)
+few = examples(10)
 TIGHT = 1e-9
 KERNELS = [{}, {"kernel": "linear"}, {"kernel": "poly", "degree": 2, "coef0": 1.0}, {"gamma": 0.3}]
 

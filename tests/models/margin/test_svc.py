@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_classification
@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from separatrix import ConvergenceWarning, keep_going, verify
 from separatrix.models.margin.svc import SVC
 from separatrix.solve import smo
+from tests.draws import examples
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
 TABLES = [
@@ -157,7 +158,7 @@ def overlapping(n=80, seed=0, p=3):
     return X, y
 
 
-draws = settings(max_examples=15, deadline=None)
+draws = examples(15)
 
 
 @draws

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
 from sklearn.metrics import fbeta_score, make_scorer
@@ -19,6 +19,7 @@ from sklearn.svm import SVC as Peer
 
 from separatrix import svm_path
 from separatrix.models.margin import svm_path_search
+from tests.draws import examples
 
 
 def scaled(load):
@@ -133,7 +134,7 @@ def test_nothing_is_done_where_no_slack_is_left(monkeypatch):
     assert np.array_equal(path.support[0, 0], path.support[0, 1])
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 10_000), st.floats(1.0, 50.0))
 def test_a_start_is_feasible(seed, ratio):
     """Inside the new box, with the same sum, and at the new bound where it was at the old one."""
@@ -175,7 +176,7 @@ def curve(X, y, fold, **given):
     )
 
 
-laws = settings(max_examples=15, deadline=None)
+laws = examples(15)
 
 
 @laws

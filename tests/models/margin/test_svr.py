@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.metrics.pairwise import rbf_kernel
@@ -15,8 +15,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from separatrix import ConvergenceWarning, keep_going, verify
 from separatrix.models.margin.svr import SVR, TUBE
 from separatrix.solve import smo
+from tests.draws import examples
 
-draws = settings(max_examples=15, deadline=None)
+draws = examples(15)
 
 
 @parametrize_with_checks([SVR(), SVR(kernel="linear", epsilon=0.0)])
