@@ -1,11 +1,12 @@
-"""The way of a call through the files:  python tools/trace.py [LogisticRegression.fit ...]
+"""The way of a call through the files:  python tools/trace.py [LogisticRegression.fit ...] > docs/ways.md
 
-Prints every file of ours that the call enters, in the order of first entry, with the function it enters by and the
-file it comes from. A hop is such an entry; ARCHITECTURE.md counts them.
+Every file of ours that the call enters, in the order of first entry: the function it enters by, the file it comes from,
+and why there is such a hop, which is what the file's first sentence says. ARCHITECTURE.md counts them.
 """
 
 from __future__ import annotations
 
+import ast
 import sys
 import tempfile
 import warnings
@@ -61,23 +62,35 @@ def calls() -> dict[str, Callable[[], Any]]:
         from separatrix.app.cli import main
 
         with tempfile.TemporaryDirectory() as folder:
-            sys.argv = ["separatrix", "compare", "iris", "--models", "lda", "--budget", "20", "--out", folder]
+            asked = ["compare", "iris", "--models", "lda", "--budget", "20", "--out", folder]
             with suppress(SystemExit), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
-                main()
+                main(asked)
 
     found["separatrix compare"] = compare
     return found
 
 
-if __name__ == "__main__":
-    warnings.simplefilter("ignore")
-    np.seterr(all="ignore")
+def reason(file: str) -> str:
+    """The first sentence of a file."""
+    doc = ast.get_docstring(ast.parse((Path(SOURCE) / file).read_text(encoding="utf-8"))) or ""
+    return doc.split("\n")[0].replace("|", "\\|")
+
+
+def main() -> None:
+    """Print the ways."""
+    print("# Ways through the files\n\nWritten by `python tools/trace.py > docs/ways.md`, on one thread.")
     for name, call in calls().items():
         if sys.argv[1:] and name not in sys.argv[1:]:
             continue
         with nullcontext() if name.startswith("separatrix") else separatrix.engine("serial"):
             call()  # once before, so that imports are no hops
             found = hops(call)
-        print(f"{name}: {len(found)} files")
+        print(f"\n## `{name}`: {len(found)} files\n\n| file | entered by | from | why |\n|---|---|---|---|")
         for file, function, origin in found:
-            print(f"    {file:42} {function:40} from {origin}")
+            print(f"| {file} | `{function.replace('<locals>.', '')}` | {origin} | {reason(file)} |")
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    np.seterr(all="ignore")
+    main()
