@@ -39,7 +39,7 @@ def runner():
 
 def alone(script, folder, environment):
     done = subprocess.run(
-        [sys.executable, "-W", "error::RuntimeWarning", str(script)], cwd=ROOT, timeout=120,
+        [sys.executable, "-W", "error::RuntimeWarning", str(script)], cwd=ROOT, timeout=600,
         env=environment | {"SEPARATRIX_OUT": str(folder)}, capture_output=True, text=True, encoding="utf-8",
     )  # fmt: skip
     return done.returncode, done.stdout, done.stderr

@@ -116,14 +116,14 @@ def test_trees_that_were_grown_stay(monkeypatch, overlapping):
 
 
 def test_steps_of_em_that_were_made_stay(monkeypatch, overlapping):
-    from separatrix.models.generative import common as generative
+    from separatrix.models.generative import em
 
     X, y = overlapping
     half = np.where(np.arange(len(y)) % 2, y, -1)
     model, few = GaussianNB(), GaussianNB(em_max_iter=3)
     quietly(few.fit, X, half)
     with monkeypatch.context() as patch:
-        patch.setattr(generative, "sweep", Signal(generative.sweep, 5))  # the facts, three steps, and then
+        patch.setattr(em, "sweep", Signal(em.sweep, 4))  # three steps, and then
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, half)
     assert model.verdict_.status == "interrupted" and len(model.log_likelihoods_) == 3
