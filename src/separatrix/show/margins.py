@@ -9,18 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
-from separatrix.show.look import LINES, Display, Theme, head, limit_colours
+from separatrix.show.look import LINES, Axes, Display, Theme, head, limit_colours
 from separatrix.show.reading import check_classifier, codes_of, name_of, need_y
 from separatrix.show.regions import leads
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 KINDS = ("auto", "geometric", "score", "probability")
 

@@ -277,6 +277,12 @@ def codes_of(classes: np.ndarray, y: Any, n: int) -> np.ndarray:
     return np.array([known[v] for v in labels.tolist()], dtype=np.intp)
 
 
+def labels_of(model: BaseEstimator, y: Any, n: int) -> np.ndarray:
+    """The labels as the classes of a fitted classifier (n,)."""
+    classes = check_classifier(model)
+    return np.asarray(classes[codes_of(classes, y, n)])
+
+
 def need_y(y: Any, what: str) -> None:
     if y is None:
         raise ValueError(f"y is missing: {what} compares answers with the labels, give y (n,)")
