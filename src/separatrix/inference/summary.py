@@ -341,41 +341,21 @@ def _typeset(cell: str) -> str:
     return re.sub(r"^-(?=[\d∞])", "−", cell)
 
 
+_NAMED = r"\ textbackslash ~ textasciitilde ^ textasciicircum < textless > textgreater | textbar … ldots"
+_MATHS = r"""· \cdot − - ± \pm × \times ∞ \infty ≤ \le ≥ \ge ≈ \approx → \to √ \surd ‖ \| ² ^2 ³ ^3 ½ \frac12
+    Δ \Delta α \alpha β \beta η \eta θ \theta λ \lambda μ \mu σ \sigma φ \phi χ \chi"""
+
+
+def _pairs(words: list[str]) -> Iterable[tuple[str, str]]:
+    return zip(words[::2], words[1::2])
+
+
 _SPECIAL = {
-    "\\": r"\textbackslash{}",
     **{c: "\\" + c for c in "&%$#_{}"},
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
+    **{c: rf"\{name}{{}}" for c, name in _pairs(_NAMED.split())},
+    **{c: f"${sign}$" for c, sign in _pairs(_MATHS.split())},
     "—": "---",
     "–": "--",
-    "…": r"\ldots{}",
-    "·": r"$\cdot$",
-    "−": "$-$",
-    "±": r"$\pm$",
-    "×": r"$\times$",
-    "∞": r"$\infty$",
-    "≤": r"$\le$",
-    "≥": r"$\ge$",
-    "≈": r"$\approx$",
-    "→": r"$\to$",
-    "√": r"$\surd$",
-    "‖": r"$\|$",
-    "²": r"$^2$",
-    "³": r"$^3$",
-    "½": r"$\frac12$",
-    "Δ": r"$\Delta$",
-    "α": r"$\alpha$",
-    "β": r"$\beta$",
-    "η": r"$\eta$",
-    "θ": r"$\theta$",
-    "λ": r"$\lambda$",
-    "μ": r"$\mu$",
-    "σ": r"$\sigma$",
-    "φ": r"$\phi$",
-    "χ": r"$\chi$",
 }
 
 
