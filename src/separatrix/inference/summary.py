@@ -36,6 +36,22 @@ KNOWN = {"p": "p", "z": ".3f", "t": ".3f", "F": ".3f", "LR": ".3f", "df": "count
 LEGEND = "Significance: *** p < 0.001, ** p < 0.01, * p < 0.05, . p < 0.1"
 
 
+class Printed:
+    """What prints as a table of its own, in a terminal and in a notebook."""
+
+    def table(self) -> Summary:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return self.table().to_html()
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Summary:
     """A table that prints as text, HTML and LaTeX, and becomes a DataFrame; see the module.
