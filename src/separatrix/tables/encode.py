@@ -277,14 +277,11 @@ class TableEncoder(TransformerMixin, Estimator):
             elif isinstance(part, DateColumn):
                 blocks.append(part.columns(moments_of(part.name, column), self.standardize))
             elif isinstance(part, WordColumn):
-                features = self._weighed(part)
-                held = counts.get(part.name)
-                done = (
-                    features.transform(documents_of(column))
-                    if held is None
-                    else features._weighted(held.copy())
-                )
-                blocks.append(done)
+                features, held = self._weighed(part), counts.get(part.name)
+                if held is None:
+                    blocks.append(features.transform(documents_of(column)))
+                else:
+                    blocks.append(features._weighted(held.copy()))
             elif part.name in runs:  # side by side they were one matrix: read them as one
                 run: Any = runs[part.name]
                 blocks.append(sparse_block(frame, run, self.form == "linear" and self.standardize))
@@ -343,19 +340,13 @@ class TableEncoder(TransformerMixin, Estimator):
     # ------------------------------------------------------------------------------------------ words
 
     def _for(self) -> str:
-        return {
-            "linear": "linear models",
-            "native": "naive Bayes and trees",
-            "counts": "naive Bayes on counts",
-        }[self.form]
+        read_by = ("linear models", "naive Bayes and trees", "naive Bayes on counts")
+        return dict(zip(FORMS, read_by))[self.form]
 
     def _said(self, name: str, part: LearnedColumn | None) -> str:
         if part is None:
-            return (
-                f"left out ({self._why[name]})"
-                if name in self._why
-                else f"left out, as {self._for()} do not read it"
-            )
+            why = self._why.get(name)
+            return f"left out, as {self._for()} do not read it" if why is None else f"left out ({why})"
         if self.form == "native":
             return {"Levels": "words as they are", "Dates": "days, month and weekday"}.get(
                 type(part).__name__, "numbers as they are"

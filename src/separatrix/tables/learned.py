@@ -97,11 +97,7 @@ class DateColumn:
     def columns(self, moments: np.ndarray, scaled: bool) -> np.ndarray:
         numbers = date_parts(moments, self.origin)
         mean, scale = np.array(self.mean), np.array(self.scale)
-        x = (
-            np.column_stack([numbers[part] for part in self.parts])
-            if self.parts
-            else np.empty((len(moments), 0))
-        )
+        x = np.array([numbers[part] for part in self.parts]).reshape(len(self.parts), len(moments)).T
         empty = np.isnat(moments)
         x = np.where(empty[:, None], mean, x)
         x = (x - mean) / scale if scaled else x
@@ -172,12 +168,10 @@ def numbers_of(name: str, column: pd.Series) -> np.ndarray:
     try:
         if pd.api.types.is_datetime64_any_dtype(column.dtype):
             raise ValueError
-        sparse = isinstance(column.dtype, pd.SparseDtype)
-        values = (
-            np.asarray(column.array.to_dense(), dtype=np.float64)
-            if sparse
-            else column.to_numpy(dtype=np.float64, na_value=np.nan)
-        )
+        if isinstance(column.dtype, pd.SparseDtype):
+            values = np.asarray(column.array.to_dense(), dtype=np.float64)
+        else:
+            values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (ValueError, TypeError):
         bad = next((v for v in column.tolist() if not _is_number(v)), column.iloc[0] if len(column) else "")
         raise TableError(
