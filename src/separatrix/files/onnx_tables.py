@@ -206,14 +206,8 @@ def _levels(g: Graph, encoder: TableEncoder, part: LevelColumn, column: str) -> 
         return g.constant_rows(column, np.array([np.nan])), 1, False
     if part.pooled and len(part.levels) >= encoder.max_levels:
         known = [*part.levels, *([] if "" in part.levels else [""])]
-        column = g.op(
-            "LabelEncoder",
-            column,
-            domain=ML,
-            keys_strings=known,
-            values_strings=known,
-            default_string=part.other,
-        )
+        kept: dict[str, Any] = {"keys_strings": known, "values_strings": known}
+        column = g.op("LabelEncoder", column, domain=ML, **kept, default_string=part.other)
     return column, 1, True
 
 
