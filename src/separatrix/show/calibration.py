@@ -23,6 +23,7 @@ from separatrix.judge.scores import calibration_error
 from separatrix.show.look import DASHED, Axes, Display, Theme, head, key
 from separatrix.show.reading import (
     check_classifier,
+    check_level,
     codes_of,
     name_of,
     need_y,
@@ -180,8 +181,7 @@ class CalibrationDisplay(Display):
     ) -> CalibrationDisplay:  # fmt: skip
         if not (isinstance(bins, (int, np.integer)) and bins >= 1):
             raise ValueError(f"bins must be a whole number of at least 1, got {bins!r}")
-        if not 0 < float(level) < 1:
-            raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+        check_level(level)
         edges = bin_edges(p, int(bins), strategy)
         which = np.searchsorted(edges[1:-1], p, side="left")
         count = np.bincount(which, minlength=len(edges) - 1)

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
 from separatrix.show.look import SMALL, USUAL, Axes, Display, Theme, head, paint, say
-from separatrix.show.reading import check_fitted, last_step, name_of, weights_of
+from separatrix.show.reading import check_fitted, check_level, last_step, name_of, weights_of
 
 INTERCEPT = "(Intercept)"
 MOST_PANELS = 12
@@ -89,8 +89,7 @@ class CoefficientsDisplay(Display):
         sort : largest first rather than in the table's order
         """
         check_fitted(model)
-        if not 0 < float(level) < 1:
-            raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+        check_level(level)
         if top is not None and not (isinstance(top, (int, np.integer)) and top >= 1):
             raise ValueError(f"top must be a whole number of at least 1, or None, got {top!r}")
         columns, panels, note = read_coefficients(model, float(level), intercept)
@@ -125,12 +124,12 @@ class CoefficientsDisplay(Display):
         parts = []
         for panel in self.panels:
             largest = self.shown[np.argsort(-np.abs(panel.value[self.shown]), kind="stable")][:4]
-            each = []
-            for j in largest:
-                text = f"{self.names[j]} {panel.value[j]:.3g}"
-                if panel.ends is not None:
-                    text += f" ({panel.ends[j, 0]:.3g} to {panel.ends[j, 1]:.3g})"
-                each.append(text)
+            ends = None if panel.ends is None else panel.ends
+            each = [
+                f"{self.names[j]} {panel.value[j]:.3g}"
+                + ("" if ends is None else f" ({ends[j, 0]:.3g} to {ends[j, 1]:.3g})")
+                for j in largest
+            ]
             more = f" and {len(self.shown) - 4} more" if len(self.shown) > 4 else ""
             parts.append((f"{panel.title}: " if len(self.panels) > 1 else "") + ", ".join(each) + more)
         return f"Coefficients of {self.model}{words}: {'; '.join(parts)}."

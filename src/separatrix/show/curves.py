@@ -18,6 +18,7 @@ from scipy.special import stdtrit
 from separatrix.core.numerics import FloatArray
 from separatrix.judge.scores import METRICS
 from separatrix.show.look import MARKERS, Axes, Display, Theme, head, key, limit_colours
+from separatrix.show.reading import check_level
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +52,7 @@ def read_curves(
     at: Any, scores: Any, bands: Any, level: float, what: str
 ) -> tuple[FloatArray, dict[str, Curve]]:
     """Checked positions (m,) and curves by name."""
-    if not 0 < float(level) < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+    check_level(level)
     x = np.asarray(at, dtype=float)
     if x.ndim != 1 or len(x) < 2 or not np.isfinite(x).all():
         raise ValueError(f"{what} must be two finite numbers or more, got shape {x.shape}")

@@ -169,10 +169,8 @@ def margins_of(
     if kind == "geometric":
         raise TypeError(f"{name_of(model)} has no geometric_margin: its boundary is not one hyperplane")
     if kind in ("auto", "score") and hasattr(model, "decision_function"):
-        scores, label = (
-            np.asarray(model.decision_function(X)),
-            "margin, score of the row's class less the rival's",
-        )
+        label = "margin, score of the row's class less the rival's"
+        scores = np.asarray(model.decision_function(X))
         if scores.ndim == 1:
             codes = codes_of(classes, y, len(scores))
             return np.where(codes == 1, scores, -scores), "margin, y f(x)"

@@ -21,6 +21,7 @@ from separatrix.core.numerics import FloatArray
 from separatrix.show.look import DASHED, Axes, Display, Theme, head, limit_colours
 from separatrix.show.reading import (
     check_classifier,
+    check_level,
     labels_of,
     name_of,
     need_y,
@@ -152,8 +153,7 @@ class _Rates(Display):
     def _made(
         cls, given: Any, answer: str, level: float, title: str | None, ax: Axes | None, theme: str | None
     ) -> Any:
-        if not 0 < float(level) < 1:
-            raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+        check_level(level)
         curves = {name: cls._curve(positive, score, level) for name, (positive, score) in given.items()}
         one = len(given) == 1 or answer != "each class"
         base = float(np.mean(next(iter(given.values()))[0])) if one else np.nan

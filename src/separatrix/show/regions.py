@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
+from separatrix.core.words import joined
 from separatrix.show.look import DASHED, MARKERS, Axes, Display, Theme, head, key, limit_colours
 from separatrix.show.plane import Plane, find_plane
 from separatrix.show.reading import ShownTable, check_classifier, codes_of, last_step, name_of
@@ -143,10 +144,9 @@ class DecisionRegionsDisplay(Display):
             extra.append("the margins")
         if len(self.support):
             extra.append(f"{len(self.support)} support vectors")
-        listed = ", ".join(extra[:-1]) + (" and " if len(extra) > 1 else "") + extra[-1]
         labels = [str(c) for c in self.classes.tolist()]
         named = ", ".join(labels[:-1]) + f" and {labels[-1]}"
-        return f"Decision regions of {self.model} for classes {named} over {axes}, with {listed}."
+        return f"Decision regions of {self.model} for classes {named} over {axes}, with {joined(extra)}."
 
     def _draw(self, ax: Axes, look: Theme) -> None:
         self._colour(ax, look)
@@ -155,12 +155,8 @@ class DecisionRegionsDisplay(Display):
         ax.set(xlim=self.box[:2], ylim=self.box[2:], xlabel=self.plane.labels[0], ylabel=self.plane.labels[1])
         if self.plane.strip:
             ax.set_yticks(range(len(self.classes)), [str(c) for c in self.classes.tolist()])
-        title = self.title or (
-            f"Where {self.model} decides for each class"
-            if self.certain
-            else f"Where {self.model} decides, and how surely"
-        )
-        head(ax, look, title, self.plane.caption, self._keys(look))
+        how = " for each class" if self.certain else ", and how surely"
+        head(ax, look, self.title or f"Where {self.model} decides{how}", self.plane.caption, self._keys(look))
 
     def _colour(self, ax: Axes, look: Theme) -> None:
         from matplotlib.colors import to_rgb
