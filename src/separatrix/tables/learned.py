@@ -200,10 +200,10 @@ def words_of(column: pd.Series) -> np.ndarray:
 def coded(column: pd.Series) -> tuple[list[str], np.ndarray]:
     """The different words of a column, and each cell's place among them, −1 where missing."""
     codes, levels = column.factorize()
-    return [_spelled(v) for v in levels.tolist()], codes
+    return [spelled(v) for v in levels.tolist()], codes
 
 
-def _spelled(value: Any) -> str:
+def spelled(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
