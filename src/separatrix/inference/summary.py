@@ -194,11 +194,9 @@ class Summary:
                     f"<td style='text-align:right'>{_html(_typeset(value))}</td>"
                 )
             facts += f"<tr>{''.join(cells)}</tr>"
+        marks = "<th style='padding:.1em 0 .1em .3em'></th>"
         heads = "".join(
-            f"<th style='{number};{quiet}'>{_html(head)}</th>"
-            if head
-            else "<th style='padding:.1em 0 .1em .3em'></th>"
-            for head in self._heads()
+            f"<th style='{number};{quiet}'>{_html(head)}</th>" if head else marks for head in self._heads()
         )
         body = ""
         for name, *row in zip(self.index, *self._cells(), strict=True):
@@ -228,35 +226,21 @@ class Summary:
         r"""A ``tabular`` with the rules of booktabs (``\usepackage{booktabs}``); header and notes close it."""
         heads = self._heads()
         span = len(heads) + 1
-        rows = [
-            " & ".join(
-                [
-                    _latex(name),
-                    *(_latex_number(cell) if head else _latex(cell) for head, cell in zip(heads, row)),
-                ]
-            )
-            for name, *row in zip(self.index, *self._cells(), strict=True)
-        ]
+        rows = []
+        for name, *row in zip(self.index, *self._cells(), strict=True):
+            cells = [_latex_number(cell) if head else _latex(cell) for head, cell in zip(heads, row)]
+            rows.append(" & ".join([_latex(name), *cells]) + r" \\")
         facts = "; ".join(f"{label}: {value}" for label, value in self.header)
         below = [
             rf"\multicolumn{{{span}}}{{p{{0.9\linewidth}}}}{{\footnotesize {_latex(line)}}} \\"
             for line in (facts, *self._notes())
             if line
         ]
-        return "\n".join(
-            [
-                rf"\begin{{tabular}}{{l{''.join('r' if head else 'l' for head in heads)}}}",
-                r"\toprule",
-                rf"\multicolumn{{{span}}}{{l}}{{\textbf{{{_latex(self.title)}}}}} \\",
-                r"\midrule",
-                " & ".join(["", *map(_latex, heads)]).strip() + r" \\",
-                r"\midrule",
-                *(row + r" \\" for row in rows),
-                r"\bottomrule",
-                *below,
-                r"\end{tabular}",
-            ]
-        )
+        begin = rf"\begin{{tabular}}{{l{''.join('r' if head else 'l' for head in heads)}}}"
+        title = rf"\multicolumn{{{span}}}{{l}}{{\textbf{{{_latex(self.title)}}}}} \\"
+        above = " & ".join(["", *map(_latex, heads)]).strip() + r" \\"
+        lines = [begin, r"\toprule", title, r"\midrule", above, r"\midrule", *rows, r"\bottomrule", *below]
+        return "\n".join([*lines, r"\end{tabular}"])
 
     # ---- cells ----
 
