@@ -20,17 +20,8 @@ from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
 from separatrix.judge.scores import calibration_error
+from separatrix.show import reading
 from separatrix.show.look import DASHED, Axes, Display, Theme, head, key
-from separatrix.show.reading import (
-    check_classifier,
-    check_level,
-    codes_of,
-    name_of,
-    need_y,
-    positive_scores,
-    probabilities,
-    two_sided,
-)
 
 BARS = 20
 PREDICTED = "the predicted class"
@@ -111,9 +102,9 @@ class CalibrationDisplay(Display):
         bins : how many; "quantile" gives them as many rows each, "uniform" the same width
         level : of the intervals
         """
-        need_y(y, "calibration")
-        positive, label = two_sided(y, label)
-        values = probabilities(p, len(positive))
+        reading.need_y(y, "calibration")
+        positive, label = reading.two_sided(y, label)
+        values = reading.probabilities(p, len(positive))
         return cls._made(positive, values, f"{label}", bins, strategy, level, name, title, ax, theme)
 
     @classmethod
@@ -136,17 +127,17 @@ class CalibrationDisplay(Display):
         Of more than two classes without ``label`` it is the probability of whichever class is predicted, against how
         often that class is right.
         """
-        need_y(y, "calibration")
-        classes = check_classifier(model)
-        rest = (bins, strategy, level, name_of(model), title, ax, theme)
+        reading.need_y(y, "calibration")
+        classes = reading.check_classifier(model)
+        rest = (bins, strategy, level, reading.name_of(model), title, ax, theme)
         if label is None and len(classes) > 2:
             if not hasattr(model, "predict_proba"):
-                raise TypeError(f"{name_of(model)} has no predict_proba: calibrate it first")
+                raise TypeError(f"{reading.name_of(model)} has no predict_proba: calibrate it first")
             shares = np.asarray(model.predict_proba(X))
-            hit = shares.argmax(axis=1) == codes_of(classes, y, len(shares))
+            hit = shares.argmax(axis=1) == reading.codes_of(classes, y, len(shares))
             return cls._made(hit, shares.max(axis=1), PREDICTED, *rest)
-        values, label = positive_scores(model, X, label, probability=True)
-        positive = np.asarray(classes[codes_of(classes, y, len(values))] == label)
+        values, label = reading.positive_scores(model, X, label, probability=True)
+        positive = np.asarray(classes[reading.codes_of(classes, y, len(values))] == label)
         return cls._made(positive, values, str(label), *rest)
 
     @classmethod
@@ -181,7 +172,7 @@ class CalibrationDisplay(Display):
     ) -> CalibrationDisplay:  # fmt: skip
         if not (isinstance(bins, (int, np.integer)) and bins >= 1):
             raise ValueError(f"bins must be a whole number of at least 1, got {bins!r}")
-        check_level(level)
+        reading.check_level(level)
         edges = bin_edges(p, int(bins), strategy)
         which = np.searchsorted(edges[1:-1], p, side="left")
         count = np.bincount(which, minlength=len(edges) - 1)

@@ -160,17 +160,10 @@ class LearningCurveDisplay(Display):
         """Draw what :func:`separatrix.learning_curve` found, with its corrected intervals."""
         metric = METRICS[found.metric]
         ends = found.intervals
-        return cls.from_scores(
-            found.sizes,
-            dict(zip(found.names, found.scores)),
-            metric=metric.title,
-            smaller=not metric.higher,
-            bands={name: (ends[i, :, 0], ends[i, :, 1]) for i, name in enumerate(found.names)},
-            level=found.level,
-            title=title,
-            ax=ax,
-            theme=theme,
-        )
+        scores = dict(zip(found.names, found.scores))
+        bands = {name: (ends[i, :, 0], ends[i, :, 1]) for i, name in enumerate(found.names)}
+        of: dict[str, Any] = {"metric": metric.title, "smaller": not metric.higher, "level": found.level}
+        return cls.from_scores(found.sizes, scores, bands=bands, title=title, ax=ax, theme=theme, **of)
 
     @property
     def crossings(self) -> list[tuple[float, str]]:
@@ -286,7 +279,12 @@ class ValidationCurveDisplay(Display):
         return f"{upper_first(self.metric)} against {self.parameter} from {span}; {'; '.join(each)}."
 
     def _draw(self, ax: Axes, look: Theme) -> None:
-        ring = {"marker": "o", "linestyle": "none", "markerfacecolor": "none", "color": look.ink}
+        ring: dict[str, Any] = {
+            "marker": "o",
+            "linestyle": "none",
+            "markerfacecolor": "none",
+            "color": look.ink,
+        }
         self.lines_ = draw_curves(ax, look, self.values, self.curves)
         for name, at in self.best.items():
             score = float(self.curves[name].mean[self.values == at][0])

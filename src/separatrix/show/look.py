@@ -27,16 +27,8 @@ else:
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 SKY, RED, YELLOW = "#56B4E9", "#D55E00", "#F0E442"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-LINES: tuple[Any, ...] = (
-    "-",
-    (0, (5, 1.6)),
-    (0, (1.2, 1.4)),
-    (0, (6, 1.6, 1.2, 1.6)),
-    (0, (9, 2)),
-    (0, (3, 1.2, 1.2, 1.2, 1.2, 1.2)),
-    (0, (1.2, 3)),
-    (0, (9, 2, 3, 2)),
-)
+DASHES: Any = ((5, 1.6), (1.2, 1.4), (6, 1.6, 1.2, 1.6), (9, 2), (3, *[1.2] * 5), (1.2, 3), (9, 2, 3, 2))
+LINES: tuple[Any, ...] = ("-", *((0, dashes) for dashes in DASHES))
 DASHED: Any = (0, (4, 3))  # of what is there to compare with
 MOST = len(MARKERS)
 SMALL, USUAL, LARGE = 8.5, 9.5, 11.0  # sizes of text

@@ -18,17 +18,8 @@ from scipy.stats import rankdata
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
+from separatrix.show import reading
 from separatrix.show.look import DASHED, Axes, Display, Theme, head, limit_colours
-from separatrix.show.reading import (
-    check_classifier,
-    check_level,
-    labels_of,
-    name_of,
-    need_y,
-    positive_scores,
-    scores_of,
-    two_sided,
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,22 +58,22 @@ def _given(
     y: Any, scores: Any, label: Any, what: str
 ) -> tuple[dict[str, tuple[np.ndarray, FloatArray]], str]:
     """Name → (is the class, score), from one set of scores or a mapping of them; and the class."""
-    need_y(y, what)
-    positive, label = two_sided(y, label)
+    reading.need_y(y, what)
+    positive, label = reading.two_sided(y, label)
     named = dict(scores) if isinstance(scores, Mapping) else {"": scores}
     limit_colours(len(named), "curves")
-    return {str(k): (positive, scores_of(v, len(positive))) for k, v in named.items()}, str(label)
+    return {str(k): (positive, reading.scores_of(v, len(positive))) for k, v in named.items()}, str(label)
 
 
 def _asked(
     model: BaseEstimator, X: Any, y: Any, label: Any, what: str
 ) -> tuple[dict[str, tuple[np.ndarray, FloatArray]], str]:
     """The same of fitted models: one, a mapping of several, or one of K classes, each against the rest."""
-    need_y(y, what)
-    models = dict(model) if isinstance(model, Mapping) else {name_of(model): model}
+    reading.need_y(y, what)
+    models = dict(model) if isinstance(model, Mapping) else {reading.name_of(model): model}
     out: dict[str, tuple[np.ndarray, FloatArray]] = {}
     first = next(iter(models.values()))
-    classes = check_classifier(first)
+    classes = reading.check_classifier(first)
     if label is None and len(classes) > 2:
         if len(models) > 1:
             raise ValueError(
@@ -90,15 +81,15 @@ def _asked(
             )
         limit_colours(len(classes), "classes")
         for c in classes.tolist():
-            scores, _ = positive_scores(first, X, c, probability=False)
-            positive = np.asarray(labels_of(first, y, len(scores)) == c)
+            scores, _ = reading.positive_scores(first, X, c, probability=False)
+            positive = np.asarray(reading.labels_of(first, y, len(scores)) == c)
             if positive.any():
                 out[str(c)] = (positive, scores)
         return out, "each class"
     limit_colours(len(models), "models")
     for name, one in models.items():
-        scores, named = positive_scores(one, X, label, probability=False)
-        positive, _ = two_sided(labels_of(first, y, len(scores)), named)
+        scores, named = reading.positive_scores(one, X, label, probability=False)
+        positive, _ = reading.two_sided(reading.labels_of(first, y, len(scores)), named)
         out[str(name)] = (positive, scores)
     return out, str(named)
 
@@ -153,7 +144,7 @@ class _Rates(Display):
     def _made(
         cls, given: Any, answer: str, level: float, title: str | None, ax: Axes | None, theme: str | None
     ) -> Any:
-        check_level(level)
+        reading.check_level(level)
         curves = {name: cls._curve(positive, score, level) for name, (positive, score) in given.items()}
         one = len(given) == 1 or answer != "each class"
         base = float(np.mean(next(iter(given.values()))[0])) if one else np.nan
