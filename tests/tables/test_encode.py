@@ -333,3 +333,17 @@ def test_wide_tables_are_sparse_only_where_most_columns_are_levels():
     assert isinstance(TableEncoder().fit_transform(numbers), np.ndarray)
     words = pd.DataFrame({f"w{j}": rng.choice(list("abcdefgh"), 400) for j in range(80)})
     assert hasattr(TableEncoder(rare=1).fit_transform(words.assign(x=rng.normal(size=400))), "tocsr")
+
+
+def test_a_native_encoder_says_what_it_leaves_of_words_dates_and_numbers():
+    frame = pd.DataFrame(
+        {
+            "sky": ["sun", "rain"] * 5,
+            "wind": np.arange(10.0) / 3,
+            "day": pd.date_range("2024-01-30", periods=10),
+        }
+    )
+    said = TableEncoder(form="native").fit(frame).describe()
+    assert [line.split(": ", 1)[1] for line in said[1:]] == [
+        "words as they are", "numbers as they are", "days, month and weekday",
+    ]  # fmt: skip

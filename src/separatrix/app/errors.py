@@ -18,6 +18,8 @@ import traceback
 from collections.abc import Callable
 from difflib import get_close_matches
 
+from separatrix.core.words import and_more
+
 OK, UNUSABLE, USAGE, INTERRUPTED = 0, 1, 2, 130
 # What the library's sentences call by Python's names, and what it is called here.
 SPOKEN = (
@@ -64,8 +66,7 @@ def unknown(what: str, name: str, known: list[str], most: int = 30) -> str:
     """
     near = get_close_matches(name, known, 1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
-    more = f" and {len(known) - most} more" if len(known) > most else ""
-    return f"{what} {name!r} is unknown{hint}; there are {', '.join(known[:most])}{more}"
+    return f"{what} {name!r} is unknown{hint}; there are {and_more(known, most)}"
 
 
 def spoken(sentence: str) -> str:

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 from separatrix.app.errors import AppError, unknown
 from separatrix.app.say import Say
 from separatrix.app.seen import marks, share_seen
+from separatrix.core.words import and_more
 from separatrix.files.archive import ModelFileError
 from separatrix.files.store import ModelFile, describe, load, save
 from separatrix.tables.chunks import read_chunks
@@ -196,5 +197,4 @@ def needed(schema: Schema) -> Schema:
 
 
 def _some(names: Any, most: int = 12) -> str:
-    held = [repr(str(n)) for n in names]
-    return ", ".join(held[:most]) + (f" and {len(held) - most} more" if len(held) > most else "")
+    return and_more([repr(str(n)) for n in names], most)

@@ -202,16 +202,9 @@ class Audit:
         for item in content:
             self.node(item, depth)
 
-    def _list(self, state: dict[str, Any], depth: int) -> None:
-        self._only(state, {("builtins", "list")}, "content")
-        self._items(state, depth)
-
-    def _tuple(self, state: dict[str, Any], depth: int) -> None:
-        self._only(state, {("builtins", "tuple")}, "content")
-        self._items(state, depth)
-
-    def _set(self, state: dict[str, Any], depth: int) -> None:
-        self._only(state, {("builtins", "set")}, "content")
+    def _sequence(self, state: dict[str, Any], depth: int) -> None:
+        kind = state["__loader__"].removesuffix("Node").lower()  # list, tuple or set
+        self._only(state, {("builtins", kind)}, "content")
         self._items(state, depth)
 
     def _dict(self, state: dict[str, Any], depth: int) -> None:
@@ -330,9 +323,9 @@ class Audit:
 
 
 LOADERS = {
-    "ListNode": Audit._list,
-    "TupleNode": Audit._tuple,
-    "SetNode": Audit._set,
+    "ListNode": Audit._sequence,
+    "TupleNode": Audit._sequence,
+    "SetNode": Audit._sequence,
     "DictNode": Audit._dict,
     "JsonNode": Audit._json,
     "NdArrayNode": Audit._array,

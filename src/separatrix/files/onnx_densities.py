@@ -58,12 +58,8 @@ def _gaussian(g: Graph, model: BaseEstimator, cells: Cells) -> Answer:
         shifted = g.sub(X, model._centre[None])
         density = g.add(g.matmul(shifted, model._beta.T), model._gamma[None])
     else:
-        density = g.concat(
-            [
-                _quadratic(g, X, model.means_[k], model._whiten[j], model._log_det[j])
-                for k, j in enumerate(model._group.tolist())
-            ]
-        )
+        shapes = [(model._whiten[j], model._log_det[j]) for j in model._group.tolist()]
+        density = g.concat([_quadratic(g, X, mean, *own) for mean, own in zip(model.means_, shapes)])
     unknown = ""
     varies = np.flatnonzero(~model._flat)
     if len(varies) <= MOST_COLUMNS:
@@ -108,17 +104,9 @@ def _marginal(g: Graph, model: BaseEstimator, X: str, varies: np.ndarray) -> str
             squares = g.add(squares, square) if squares else square
             rest = g.op("Slice", A, np.array([1, 0]), np.array([END, END]), np.array([1, 2]))
             column = g.op("Gather", rest, np.array([0]), axis=2)
-            A = g.sub(
-                g.op("Slice", rest, np.array([1]), np.array([END]), np.array([2])),
-                g.mul(
-                    column,
-                    g.op(
-                        "Unsqueeze",
-                        g.div(g.op("Slice", row, np.array([1]), np.array([END]), np.array([1])), pivot),
-                        np.array([1]),
-                    ),
-                ),
-            )
+            below = g.op("Slice", rest, np.array([1]), np.array([END]), np.array([2]))
+            scaled = g.div(g.op("Slice", row, np.array([1]), np.array([END]), np.array([1])), pivot)
+            A = g.sub(below, g.mul(column, g.op("Unsqueeze", scaled, np.array([1]))))
         found = g.mul(g.add(squares, twice), -0.5)
         for j, k in enumerate(mine.tolist()):
             parts[k] = g.columns(found, [j])

@@ -24,22 +24,15 @@ import numpy as np
 from separatrix.files.graph import ML, Cells, Graph, Input, OnnxExportError
 from separatrix.files.onnx_dates import DateMoments
 from separatrix.files.onnx_text import bags
+from separatrix.tables import learned
 from separatrix.tables.encode import DAYS, MONTHS, TableEncoder
-from separatrix.tables.learned import (
-    DateColumn,
-    LearnedColumn,
-    LevelColumn,
-    NumberColumn,
-    SparseColumn,
-    WordColumn,
-)
 
 SPARSE = "sparse"
 KIND: dict[type, str] = {
-    NumberColumn: "numbers",
-    LevelColumn: "words",
-    DateColumn: "moments",
-    WordColumn: "documents",
+    learned.NumberColumn: "numbers",
+    learned.LevelColumn: "words",
+    learned.DateColumn: "moments",
+    learned.WordColumn: "documents",
 }
 
 
@@ -53,9 +46,9 @@ def table_inputs(encoder: Any) -> list[Input]:
     [('sky', 'words'), ('wind', 'numbers')]
     """
     parts, out = _read(encoder), []
-    sparse = tuple(part.name for part in parts if isinstance(part, SparseColumn))
+    sparse = tuple(part.name for part in parts if isinstance(part, learned.SparseColumn))
     for part in parts:
-        if not isinstance(part, SparseColumn):
+        if not isinstance(part, learned.SparseColumn):
             out.append(Input(part.name, KIND[type(part)], (part.name,)))
         elif part.name == sparse[0]:
             out.append(Input(SPARSE, "numbers", sparse, len(sparse)))
@@ -87,20 +80,20 @@ def table(g: Graph, encoder: Any, cells: Cells) -> Cells:
     blocks: list[str] = []
     for kind, run in groupby(_read(encoder), type):
         parts = list(run)
-        if kind is NumberColumn:
+        if kind is learned.NumberColumn:
             blocks.append(_numbers(g, encoder, parts, g.concat([tensor[part.name] for part in parts])))
-        elif kind is SparseColumn:
+        elif kind is learned.SparseColumn:
             blocks.append(_sparse(g, encoder, parts))
         else:
             blocks += [_one(g, encoder, part, tensor[part.name]) for part in parts]
     return Cells.matrix(g, g.concat(blocks))
 
 
-def _read(encoder: TableEncoder) -> list[LearnedColumn]:
+def _read(encoder: TableEncoder) -> list[learned.LearnedColumn]:
     """The parts that become columns."""
-    parts: list[LearnedColumn] = []
+    parts: list[learned.LearnedColumn] = []
     for part in encoder._used():
-        if isinstance(part, LevelColumn) and part.gaps and "" in part.levels:
+        if isinstance(part, learned.LevelColumn) and part.gaps and "" in part.levels:
             raise OnnxExportError(
                 f"column {part.name!r} has missing cells and the level '', and '' stands for both in ONNX: "
                 "name the level by a word"
@@ -110,13 +103,13 @@ def _read(encoder: TableEncoder) -> list[LearnedColumn]:
     return parts
 
 
-def _one(g: Graph, encoder: TableEncoder, part: LearnedColumn, column: str) -> str:
+def _one(g: Graph, encoder: TableEncoder, part: learned.LearnedColumn, column: str) -> str:
     """The columns of one column: (n, width)."""
-    if isinstance(part, LevelColumn):
+    if isinstance(part, learned.LevelColumn):
         return _ones(g, part, column)
-    if isinstance(part, DateColumn):
+    if isinstance(part, learned.DateColumn):
         return _dates(g, part, column, encoder.standardize)
-    assert isinstance(part, WordColumn)
+    assert isinstance(part, learned.WordColumn)
     try:
         return bags(g, encoder._weighed(part), column)
     except OnnxExportError as error:
@@ -140,7 +133,7 @@ def _numbers(g: Graph, encoder: TableEncoder, parts: list[Any], X: str) -> str:
     return both if len(parts) == 1 else g.columns(both, order)
 
 
-def _ones(g: Graph, part: LevelColumn, column: str) -> str:
+def _ones(g: Graph, part: learned.LevelColumn, column: str) -> str:
     """0 and 1 for each level: words (n, 1) → (n, width)."""
     kept, width = part.kept(), len(part.names())
     place = {level: j for j, level in enumerate(kept)}
@@ -151,7 +144,7 @@ def _ones(g: Graph, part: LevelColumn, column: str) -> str:
     return g.double(g.op("Equal", at, np.arange(width).reshape(1, -1)))
 
 
-def _dates(g: Graph, part: DateColumn, column: str, scaled: bool) -> str:
+def _dates(g: Graph, part: learned.DateColumn, column: str, scaled: bool) -> str:
     """Dates (n, 1) → their parts, the mean ones where missing, and a sign that says so: (n, width)."""
     moments = DateMoments(g, column, part.origin)
     blocks = []
@@ -166,7 +159,7 @@ def _dates(g: Graph, part: DateColumn, column: str, scaled: bool) -> str:
 
 def _sparse(g: Graph, encoder: TableEncoder, parts: list[Any]) -> str:
     """Neighbouring sparse columns (n, k)."""
-    every = [part.name for part in _read(encoder) if isinstance(part, SparseColumn)]
+    every = [part.name for part in _read(encoder) if isinstance(part, learned.SparseColumn)]
     mine = [every.index(parts[0].name) + j for j in range(len(parts))]
     X = SPARSE if len(mine) == len(every) else g.columns(SPARSE, mine)
     if encoder.form == "native":
@@ -181,14 +174,14 @@ def _native(g: Graph, encoder: TableEncoder, tensor: dict[str, str]) -> Cells:
     blocks: list[tuple[str, int, bool]] = []  # tensor, its columns, words or not
     for kind, run in groupby(_read(encoder), type):
         parts = list(run)
-        if kind is SparseColumn:
+        if kind is learned.SparseColumn:
             blocks.append((_sparse(g, encoder, parts), len(parts), False))
             continue
         for part in parts:
             column = tensor[part.name]
-            if isinstance(part, LevelColumn):
+            if isinstance(part, learned.LevelColumn):
                 blocks.append(_levels(g, encoder, part, column))
-            elif isinstance(part, DateColumn):
+            elif isinstance(part, learned.DateColumn):
                 blocks += _calendar(g, column)
             else:
                 blocks.append((column, 1, False))
@@ -201,19 +194,13 @@ def _native(g: Graph, encoder: TableEncoder, tensor: dict[str, str]) -> Cells:
     return Cells(g, None, tuple(columns), tuple(words), tuple(encoder.get_feature_names_out().tolist()))
 
 
-def _levels(g: Graph, encoder: TableEncoder, part: LevelColumn, column: str) -> tuple[str, int, bool]:
+def _levels(g: Graph, encoder: TableEncoder, part: learned.LevelColumn, column: str) -> tuple[str, int, bool]:
     if not part.levels and not part.pooled:  # no word in training
         return g.constant_rows(column, np.array([np.nan])), 1, False
     if part.pooled and len(part.levels) >= encoder.max_levels:
         known = [*part.levels, *([] if "" in part.levels else [""])]
-        column = g.op(
-            "LabelEncoder",
-            column,
-            domain=ML,
-            keys_strings=known,
-            values_strings=known,
-            default_string=part.other,
-        )
+        kept: dict[str, Any] = {"keys_strings": known, "values_strings": known}
+        column = g.op("LabelEncoder", column, domain=ML, **kept, default_string=part.other)
     return column, 1, True
 
 

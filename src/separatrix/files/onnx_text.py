@@ -28,17 +28,10 @@ from separatrix.files.graph import MICROSOFT, WITH_STRINGS, Cells, Graph, OnnxEx
 from separatrix.tables.text import TextFeatures, _stop_words
 
 PIECE = 100  # characters
-PAD, UNKNOWN, SIGMA = (
-    -1,
-    -2,
-    -3,
-)  # a character that is none; one of no known word; Σ, which has two lower cases
-OUTSIDE, STRANGE, BARRED, LETTERS = (
-    0,
-    1,
-    2,
-    3,
-)  # between words; in a word, but in none that is known; in no word
+# a character that is none; one of no known word; Σ, which has two lower cases
+PAD, UNKNOWN, SIGMA = -1, -2, -3
+# between words; in a word, but in none that is known; in no word
+OUTSIDE, STRANGE, BARRED, LETTERS = 0, 1, 2, 3
 BITS = 36  # of h for a letter: 64 million of them sum up below 2⁶³
 
 

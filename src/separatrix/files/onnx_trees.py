@@ -122,10 +122,8 @@ def _level(g: Graph, column: str, unseen: int) -> str:
 def _stump(g: Graph, model: BaseEstimator, cells: Cells) -> Answer:
     stump: Stump = model.stump_
     left = _goes_left(g, [stump], _stump_cells(g, model, cells))
-    shares = [
-        w / w.sum() if w.sum() > 0 else np.full(len(w), 1 / len(w))
-        for w in (stump.left_weight, stump.right_weight)
-    ]
+    sides = (stump.left_weight, stump.right_weight)
+    shares = [w / w.sum() if w.sum() > 0 else np.full(len(w), 1 / len(w)) for w in sides]
     k = len(model.classes_)
     said = [np.eye(k)[side][None] for side in (stump.left, stump.right)]
     yes = g.op("Greater", left, 0.5)
@@ -226,11 +224,8 @@ def _bagging(g: Graph, model: BaseEstimator, cells: Cells) -> Answer:
     else:
         shares = ""
         for b, learner in enumerate(model.estimators_):
-            mine = (
-                cells
-                if model._whole_tables()
-                else cells.some(np.asarray(model.estimators_features_[b]).tolist())
-            )
+            whole = model._whole_tables()
+            mine = cells if whole else cells.some(np.asarray(model.estimators_features_[b]).tolist())
             if model._soft(learner):
                 found = convert(g, learner, mine).probabilities
                 assert found is not None

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from separatrix.core.words import and_more
+
 NAMED = 8  # how many columns a sentence lists before it counts the rest
 NUMBERS = {"continuous", "discrete", "number", "whole", "boolean"}
 WORDS = {"nominal", "category", "text"}
@@ -167,5 +169,4 @@ def _empty(frame: Any, name: Any) -> bool:
 
 
 def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(repr(n) for n in names[:NAMED]) + more
+    return and_more([repr(n) for n in names], NAMED)

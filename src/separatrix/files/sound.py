@@ -78,10 +78,8 @@ def _object(value: Any, owner: Any) -> None:
         if isinstance(value, BaseEstimator):
             _estimator(value)
         elif isinstance(value, Forest):
-            _is(
-                type(value.nominal) is np.ndarray and value.nominal.shape == (_width(owner),),
-                "a forest's columns",
-            )
+            flags = value.nominal
+            _is(type(flags) is np.ndarray and flags.shape == (_width(owner),), "a forest's columns")
             _is(np.dtype(value.dtype) in (np.float32, np.float64), "a forest's type of numbers")
             _is(len({t.leaf_value.shape[1] for t in value.trees}) == 1, "its trees")
         elif isinstance(value, Tree):
@@ -110,8 +108,7 @@ def _width(owner: Any) -> int:
 def _estimator(model: BaseEstimator) -> None:
     if "estimator_weights_" in vars(model):
         _is(len(model.estimator_weights_) >= len(model.estimators_), "weights of learners")
-    vectors, state = vars(model).get("support_vectors_"), vars(model)
-    widths = []
+    vectors, state, widths = vars(model).get("support_vectors_"), vars(model), []
     if isinstance(model, LiveRule) and "coef_" in state and not isinstance(model, GenerativeClassifier):
         widths.append(np.shape(state["coef_"])[-1])
         if state.get("_limit") is not None:
@@ -128,10 +125,8 @@ def _estimator(model: BaseEstimator) -> None:
 
 def _tree(tree: Tree, p: int) -> None:
     nodes, n = tree.nodes, len(tree.nodes)
-    _is(
-        n > 0 and nodes.ndim == 1 and nodes.dtype.names and set(nodes.dtype.names) >= NODE_FIELDS,
-        "a tree's nodes",
-    )
+    named = nodes.dtype.names and set(nodes.dtype.names) >= NODE_FIELDS
+    _is(n > 0 and nodes.ndim == 1 and named, "a tree's nodes")
     split = nodes["feature"] >= 0
     at = np.arange(n)
     child, extra = nodes["child"].astype(np.int64), nodes["extra"].astype(np.int64)

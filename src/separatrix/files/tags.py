@@ -8,7 +8,7 @@ tables reads "prefix: Class Class", and the tag is prefix.class, in snake case. 
 its tag as "old_name=NewName". Whatever has no tag is refused before anything is imported. No function, method,
 partial or pickle is ever here, so that no attribute of a loaded object can be code of the file's choosing.
 
-    format 1    module paths; `FORMAT_1` translates those it used, the rooms of its day: it changes no more
+    format 1    module paths; format_1.txt translates those it used, the rooms of its day: it changes no more
     format 2    tags
 """
 
@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from separatrix.models.catalogue import MODELS
@@ -94,68 +96,6 @@ _SKLEARN = {
     "preprocessing._polynomial": "PolynomialFeatures",
     "preprocessing._target_encoder": "TargetEncoder",
 }
-# what files of format 1 call the classes of that day
-_FORMAT_1 = {
-    "core.families": "family: Normal MultivariateNormal Bernoulli Categorical Multinomial Poisson Exponential Gamma "
-    "Beta Dirichlet",
-    "core.grouped": "statistic: GroupCounts GroupMoments GroupScatter GroupSums",
-    "core.linear": "LinearRule",
-    "core.links": "link: Identity Log Logit Probit CLogLog Inverse Sqrt InverseSquared",
-    "core.losses": "loss: Logistic Multinomial Squared Hinge Perceptron SquaredHinge Exponential EpsilonInsensitive",
-    "core.margins": "report: MarginReport",
-    "core.responses": "response: Gaussian Binomial Poisson Gamma InverseGaussian NegativeBinomial Tweedie GlmLoss",
-    "data.basis": "RadialBasis",
-    "data.columns": "data: Column Encoding",
-    "data.coordinates": "problem: Blind Coordinates",
-    "data.discretise": "Discretizer",
-    "data.firth": "problem: FirthObjective Whitened Correction",
-    "data.objective": "problem: Evaluation Objective",
-    "data.observations": "data: Observations",
-    "data.prior": "problem: Prior",
-    "data.rows": "data: Rows",
-    "data.stumps": "growth: Stump",
-    "data.trees": "growth: Forest Tree",
-    "inference.likelihood": "inference: Likelihood",
-    "models.adaboost": "AdaBoostClassifier",
-    "models.bag_ensemble": "report: BaggingVerdict",
-    "models.bagging": "BaggingClassifier BaggingRegressor",
-    "models.bags": "bags: Draws",
-    "models.bayes.laplace": "bayes: Posterior",
-    "models.bayesian": "BayesianLogisticRegression",
-    "models.calibration": "calibration: Sigmoid Isotonic",
-    "models.complement": "ComplementNB; part: ComplementPart",
-    "models.decision_tree": "DecisionTreeClassifier DecisionTreeRegressor",
-    "models.discriminant": "GaussianDiscriminant LinearDiscriminantAnalysis QuadraticDiscriminantAnalysis",
-    "models.extra_trees": "ExtraTreesClassifier ExtraTreesRegressor",
-    "models.generative": "generative: Facts Parts",
-    "models.generative_classifier": "GenerativeClassifier",
-    "models.glm": "GeneralizedLinearModel",
-    "models.kernel_perceptron": "KernelPerceptron; proof: GramContradiction",
-    "models.least_squares": "LeastSquaresClassifier",
-    "models.linear_svc": "LinearSVC LinearSVR; report: TubeReport",
-    "models.logistic": "LogisticRegression",
-    "models.naive_bayes": "BernoulliNB CategoricalNB GaussianNB MultinomialNB NaiveBayes",
-    "models.nu_svc": "NuSVC",
-    "models.nu_svr": "NuSVR",
-    "models.one_class": "OneClassSVM",
-    "models.parts": "part: BagPart BernoulliPart FamilyPart LevelsPart NormalPart Smoothing",
-    "models.perceptron": "Perceptron",
-    "models.random_forest": "RandomForestClassifier RandomForestRegressor",
-    "models.stump": "DecisionStump",
-    "models.subgradient_svc": "SubgradientSVC",
-    "models.svc": "SVC",
-    "models.svr": "SVR",
-    "models.tree_model": "data: Nominal",
-    "solve.outcome": "report: Path",
-    "solve.perceptron": "report: MistakeBound",
-    "solve.separator": "proof: Contradiction Margin",
-    "tables.columns": "column: Dates Levels Numbers Sparse Words",
-    "tables.encode": "TableEncoder",
-    "tables.text": "TextFeatures",
-    "verdict.separability": "proof: Separability",
-    "verdict.verdict": "report: Verdict",
-}
-
 _SPARSE = {f"sparse._{kind}": f"{kind}_matrix {kind}_array" for kind in ("csr", "csc", "coo")}
 _RANDOM = {"mtrand": "RandomState", "_generator": "Generator"}
 
@@ -190,15 +130,14 @@ SPARSE = _homes("scipy", _SPARSE, "sparse.")
 RANDOM = _homes("numpy.random", _RANDOM, "random.")
 HOMES = {**OWN, **SKLEARN, **SPARSE, **RANDOM}
 TAGS = {home: tag for tag, home in HOMES.items()}
-FORMAT_1 = {
-    path: tag
-    for tag, path in {
-        **_homes("separatrix", _FORMAT_1),
-        **SKLEARN,
-        **SPARSE,
-        **RANDOM,
-    }.items()
-}
+
+
+@cache
+def format_1() -> dict[Home, str]:
+    """(module, class) → tag of what files of format 1 hold; read when the first of them is opened."""
+    lines = files("separatrix.files").joinpath("format_1.txt").read_text("utf-8").splitlines()
+    own = _homes("separatrix", dict(line.split(" = ") for line in lines))
+    return {path: tag for tag, path in (own | SKLEARN | SPARSE | RANDOM).items()}
 
 
 def tagged(tree: Any) -> None:
@@ -220,7 +159,7 @@ def located(tree: Any, format: int) -> None:
     """
 
     def locate(node: dict[str, Any]) -> None:
-        tag = node.pop("__tag__", None) if format > 1 else FORMAT_1.get(_path(node))
+        tag = node.pop("__tag__", None) if format > 1 else format_1().get(_path(node))
         if isinstance(tag, str):
             node["__module__"], node["__class__"] = HOMES.get(tag, ("tag", tag))
         elif _path(node)[0].startswith("separatrix"):

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from separatrix.core.numerics import FloatArray
+from separatrix.core.words import and_more
 from separatrix.inference.hypothesis import tail_probability
 from separatrix.inference.likelihood import Likelihood
 from separatrix.inference.mixin import Inferential
@@ -33,21 +34,10 @@ def coefficient_table(
     letter = "t" if fit.estimates_dispersion else "z"
     show = np.exp if exponentiate else np.asarray
     with np.errstate(over="ignore"):
-        columns = {
-            "coef": show(beta),
-            "se": error,
-            letter: statistic,
-            "p": tail_probability(fit, statistic),
-            "low": show(ends[:, 0]),
-            "high": show(ends[:, 1]),
-        }
-    return Summary(
-        title=type(model).__name__,
-        header=_facts(model, fit, covariance),
-        index=fit.names,
-        columns=columns,
-        notes=_notes(model, fit, level, covariance, intervals, exponentiate),
-    )
+        columns = {"coef": show(beta), "se": error, letter: statistic, "p": tail_probability(fit, statistic)}
+        columns |= {"low": show(ends[:, 0]), "high": show(ends[:, 1])}
+    notes = _notes(model, fit, level, covariance, intervals, exponentiate)
+    return Summary(type(model).__name__, _facts(model, fit, covariance), fit.names, columns, notes)
 
 
 def _facts(model: Inferential, fit: Likelihood, covariance: str) -> tuple[tuple[str, str], ...]:
@@ -93,12 +83,8 @@ def _notes(
     if v.status == "no optimum":
         notes.append("no standard errors, tests or intervals: an estimate that does not exist has none")
     else:
-        gap = (
-            f"the objective is proven within {v.gap:.1e} of its minimum"
-            if np.isfinite(v.gap)
-            else "no bound proven"
-        )
-        notes.append(f"gap: {gap}")
+        proven = f"the objective is proven within {v.gap:.1e} of its minimum"
+        notes.append(f"gap: {proven if np.isfinite(v.gap) else 'no bound proven'}")
         kind = "profile likelihood" if intervals == "profile" else "Wald"
         notes.append(f"low, high: {100 * level:g} % {kind} interval" + _law(fit, intervals))
         if exponentiate:
@@ -108,8 +94,7 @@ def _notes(
             notes.append(f'se: robust, {covariance}; the model\'s own are summary(covariance="model")')
         lost = [name for name, ok in zip(fit.names, fit.estimable, strict=True) if not ok]
         if lost:
-            shown = ", ".join(lost[:6]) + (f" and {len(lost) - 6} more" if len(lost) > 6 else "")
-            notes.append(f"not estimable, so without an error: {shown}")
+            notes.append(f"not estimable, so without an error: {and_more(lost, 6)}")
     notes.append(f"stopped: {v.stopped_by}")
     notes.extend(v.findings)
     return tuple(notes)

@@ -213,12 +213,8 @@ class Likelihood:
 
     @cached_property
     def binary(self) -> bool:
-        y = self.seen.y
-        return (
-            self.response is not None
-            and self.response.name == "binomial"
-            and bool(np.all((y == 0) | (y == 1)))
-        )
+        y, binomial = self.seen.y, self.response is not None and self.response.name == "binomial"
+        return binomial and bool(np.all((y == 0) | (y == 1)))
 
     @property
     def parameters(self) -> int:

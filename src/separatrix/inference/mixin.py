@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
+from separatrix.core.words import and_more
 from separatrix.data.engine import one_blas_thread
 from separatrix.verdict.verdict import Verdict
 
@@ -233,7 +234,7 @@ class Inferential:
             fit.need_data(f"the {method} test")
         a = np.eye(len(fit.names))[places]
         names = [c if isinstance(c, str) else fit.columns[c] for c in _listed(columns)]
-        words = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+        words = and_more(names, 4)
         r = np.asarray(value, dtype=float)
         if r.shape not in ((), (1,), (len(places),)) or not np.isfinite(r).all():
             raise ValueError(f"value must be a finite number, or {len(places)} of them; got {value!r}")
@@ -342,11 +343,8 @@ class Inferential:
             return [j + shift for j in terms[column]]
         if column in fit.columns:
             return [fit.columns.index(column) + shift]
-        known = [*terms, *[c for c in fit.columns if c not in terms]]
-        raise ValueError(
-            f"column {column!r} is not in the model: its columns are {', '.join(map(str, known[:8]))}"
-            + (f" and {len(known) - 8} more" if len(known) > 8 else "")
-        )
+        known = [*terms, *map(str, (c for c in fit.columns if c not in terms))]
+        raise ValueError(f"column {column!r} is not in the model: its columns are {and_more(known, 8)}")
 
 
 def _listed(columns: Wanted) -> Sequence[str | int]:

@@ -36,6 +36,22 @@ KNOWN = {"p": "p", "z": ".3f", "t": ".3f", "F": ".3f", "LR": ".3f", "df": "count
 LEGEND = "Significance: *** p < 0.001, ** p < 0.01, * p < 0.05, . p < 0.1"
 
 
+class Printed:
+    """What prints as a table of its own, in a terminal and in a notebook."""
+
+    def table(self) -> Summary:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return self.table().to_html()
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Summary:
     """A table that prints as text, HTML and LaTeX, and becomes a DataFrame; see the module.
@@ -178,11 +194,9 @@ class Summary:
                     f"<td style='text-align:right'>{_html(_typeset(value))}</td>"
                 )
             facts += f"<tr>{''.join(cells)}</tr>"
+        marks = "<th style='padding:.1em 0 .1em .3em'></th>"
         heads = "".join(
-            f"<th style='{number};{quiet}'>{_html(head)}</th>"
-            if head
-            else "<th style='padding:.1em 0 .1em .3em'></th>"
-            for head in self._heads()
+            f"<th style='{number};{quiet}'>{_html(head)}</th>" if head else marks for head in self._heads()
         )
         body = ""
         for name, *row in zip(self.index, *self._cells(), strict=True):
@@ -212,35 +226,21 @@ class Summary:
         r"""A ``tabular`` with the rules of booktabs (``\usepackage{booktabs}``); header and notes close it."""
         heads = self._heads()
         span = len(heads) + 1
-        rows = [
-            " & ".join(
-                [
-                    _latex(name),
-                    *(_latex_number(cell) if head else _latex(cell) for head, cell in zip(heads, row)),
-                ]
-            )
-            for name, *row in zip(self.index, *self._cells(), strict=True)
-        ]
+        rows = []
+        for name, *row in zip(self.index, *self._cells(), strict=True):
+            cells = [_latex_number(cell) if head else _latex(cell) for head, cell in zip(heads, row)]
+            rows.append(" & ".join([_latex(name), *cells]) + r" \\")
         facts = "; ".join(f"{label}: {value}" for label, value in self.header)
         below = [
             rf"\multicolumn{{{span}}}{{p{{0.9\linewidth}}}}{{\footnotesize {_latex(line)}}} \\"
             for line in (facts, *self._notes())
             if line
         ]
-        return "\n".join(
-            [
-                rf"\begin{{tabular}}{{l{''.join('r' if head else 'l' for head in heads)}}}",
-                r"\toprule",
-                rf"\multicolumn{{{span}}}{{l}}{{\textbf{{{_latex(self.title)}}}}} \\",
-                r"\midrule",
-                " & ".join(["", *map(_latex, heads)]).strip() + r" \\",
-                r"\midrule",
-                *(row + r" \\" for row in rows),
-                r"\bottomrule",
-                *below,
-                r"\end{tabular}",
-            ]
-        )
+        begin = rf"\begin{{tabular}}{{l{''.join('r' if head else 'l' for head in heads)}}}"
+        title = rf"\multicolumn{{{span}}}{{l}}{{\textbf{{{_latex(self.title)}}}}} \\"
+        above = " & ".join(["", *map(_latex, heads)]).strip() + r" \\"
+        lines = [begin, r"\toprule", title, r"\midrule", above, r"\midrule", *rows, r"\bottomrule", *below]
+        return "\n".join([*lines, r"\end{tabular}"])
 
     # ---- cells ----
 
@@ -341,41 +341,21 @@ def _typeset(cell: str) -> str:
     return re.sub(r"^-(?=[\d∞])", "−", cell)
 
 
+_NAMED = r"\ textbackslash ~ textasciitilde ^ textasciicircum < textless > textgreater | textbar … ldots"
+_MATHS = r"""· \cdot − - ± \pm × \times ∞ \infty ≤ \le ≥ \ge ≈ \approx → \to √ \surd ‖ \| ² ^2 ³ ^3 ½ \frac12
+    Δ \Delta α \alpha β \beta η \eta θ \theta λ \lambda μ \mu σ \sigma φ \phi χ \chi"""
+
+
+def _pairs(words: list[str]) -> Iterable[tuple[str, str]]:
+    return zip(words[::2], words[1::2])
+
+
 _SPECIAL = {
-    "\\": r"\textbackslash{}",
     **{c: "\\" + c for c in "&%$#_{}"},
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
+    **{c: rf"\{name}{{}}" for c, name in _pairs(_NAMED.split())},
+    **{c: f"${sign}$" for c, sign in _pairs(_MATHS.split())},
     "—": "---",
     "–": "--",
-    "…": r"\ldots{}",
-    "·": r"$\cdot$",
-    "−": "$-$",
-    "±": r"$\pm$",
-    "×": r"$\times$",
-    "∞": r"$\infty$",
-    "≤": r"$\le$",
-    "≥": r"$\ge$",
-    "≈": r"$\approx$",
-    "→": r"$\to$",
-    "√": r"$\surd$",
-    "‖": r"$\|$",
-    "²": r"$^2$",
-    "³": r"$^3$",
-    "½": r"$\frac12$",
-    "Δ": r"$\Delta$",
-    "α": r"$\alpha$",
-    "β": r"$\beta$",
-    "η": r"$\eta$",
-    "θ": r"$\theta$",
-    "λ": r"$\lambda$",
-    "μ": r"$\mu$",
-    "σ": r"$\sigma$",
-    "φ": r"$\phi$",
-    "χ": r"$\chi$",
 }
 
 

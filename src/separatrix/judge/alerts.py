@@ -23,6 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.core.numerics import FloatArray
+from separatrix.core.words import and_more
 from separatrix.data.door import read_labels
 from separatrix.judge.decomposition import equal_rows
 from separatrix.judge.facts import read_X
@@ -175,10 +176,9 @@ def _leaks(columns: list[_Column], codes: np.ndarray, classes: np.ndarray) -> li
         return found + [alert for _, _, alert in partly]
     found += [alert for _, _, alert in partly[:TOLD]]
     others = partly[TOLD:]
-    listed = ", ".join(repr(c.name) for _, c, _ in others[:NAMED])
-    more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
+    listed = and_more([repr(c.name) for _, c, _ in others], NAMED)
     sentence = (
-        f"{len(others)} more columns have levels that go with one class only: {listed}{more}. Are they known before "
+        f"{len(others)} more columns have levels that go with one class only: {listed}. Are they known before "
         "the answer is?"
     )
     worst = min((alert.severity for _, _, alert in others), key=SEVERITIES.index)
@@ -429,9 +429,7 @@ def _correlated(numbers: list[Any]) -> Iterator[tuple[int, int]]:
 
 
 def _listed(kind: str, severity: str, which: list[_Column], what: str) -> Alert:
-    names = ", ".join(repr(c.name) for c in which[:NAMED])
-    more = f" and {len(which) - NAMED} more" if len(which) > NAMED else ""
-    one = len(which) == 1
-    start = f"column {names} is" if one else f"columns {names}{more} are"
+    names, one = and_more([repr(c.name) for c in which], NAMED), len(which) == 1
+    start = f"column {names} is" if one else f"columns {names} are"
     sentence = f"{start} {what.format(s='s' if one else '')}"
     return Alert(kind, severity, which[0].name if one else None, sentence)

@@ -22,7 +22,7 @@ from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_count
 from separatrix.data.extras import data_frame
-from separatrix.inference.summary import Summary
+from separatrix.inference.summary import Printed, Summary
 from separatrix.judge.decomposition import (
     FREEDOM,
     LEAST,
@@ -74,7 +74,7 @@ class PointParts:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BiasVariance:
+class BiasVariance(Printed):
     """The parts of :func:`bias_variance`:  total = bias + variance + noise, to rounding.
 
     Attributes
@@ -157,10 +157,8 @@ class BiasVariance:
             if values is not None and name not in columns:
                 columns[name] = values
         if self.kohavi_wolpert_points is not None:
-            columns |= {
-                f"kw_{name}": getattr(self.kohavi_wolpert_points, name)
-                for name in ("bias", "variance", "noise")
-            }
+            for name in ("bias", "variance", "noise"):
+                columns[f"kw_{name}"] = getattr(self.kohavi_wolpert_points, name)
         return data_frame(columns, range(len(points.count)))
 
     def table(self) -> Summary:
@@ -176,14 +174,8 @@ class BiasVariance:
         if not self.noise_known:
             shown = [(name, part) for name, part in shown if not name.endswith("noise")]
         values = np.array([part for _, part in shown])
-        share = self.level * 100
-        columns = {
-            "part": values[:, 0],
-            f"{share:g} % from": values[:, 1],
-            "to": values[:, 2],
-            "s.e. points": values[:, 3],
-            "s.e. bootstraps": values[:, 4],
-        }
+        heads = ("part", f"{self.level * 100:g} % from", "to", "s.e. points", "s.e. bootstraps")
+        columns = dict(zip(heads, values.T))
         what = {"number": "squared loss", "share": "half the Brier score", "label": "0–1 loss"}[self.of]
         judged = f"{self.judged:,}" if self.judged == self.rows else f"{self.judged:,} of {self.rows:,}"
         header = (("Rows judged", judged), ("Bootstraps", f"{self.bootstraps:,} of {self.bag:,} rows"))
@@ -237,14 +229,6 @@ class BiasVariance:
             f"Noise is the variance of y among equal rows of X ({self.repeated:,} rows, {self.freedom:.4g} degrees "
             "of freedom), taken to be the same in every row."
         )
-
-    def __str__(self) -> str:
-        return str(self.table())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def bias_variance(
@@ -412,15 +396,10 @@ def _points(task: JudgedTask, found: Decomposition, prediction: np.ndarray) -> P
         return out
 
     parts = {name: spread(values, np.nan) for name, values in found.points.items() if name != "count"}
-    residual = None
     if task.kind == "number":
-        residual = spread(task.target[:, 0] - prediction, np.nan)
-    return PointParts(
-        count=spread(found.points["count"].astype(np.intp), 0),
-        prediction=spread(prediction, None if task.kind == "label" else np.nan),
-        residual=residual,
-        **parts,
-    )
+        parts["residual"] = spread(task.target[:, 0] - prediction, np.nan)
+    count = spread(found.points["count"].astype(np.intp), 0)
+    return PointParts(count, spread(prediction, None if task.kind == "label" else np.nan), **parts)
 
 
 def warn_once(warned: tuple[tuple[type[Warning], str, int], ...]) -> None:

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, clone
 from separatrix.core.numerics import FloatArray
 from separatrix.data.extras import data_frame, pyplot
 from separatrix.data.interrupts import until_interrupted
-from separatrix.inference.summary import Summary
+from separatrix.inference.summary import Printed, Summary
 from separatrix.judge.bias_variance import BiasVariance, judge, read_draws, warn_once
 from separatrix.judge.left_out import read_task
 
@@ -31,7 +31,7 @@ MARKERS = {"error": "o", "bias": "s", "variance": "^", "noise": None}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BiasVarianceCurve:
+class BiasVarianceCurve(Printed):
     """What :func:`bias_variance_curve` finds: a :class:`BiasVariance` for each value of a setting.
 
     Attributes
@@ -117,14 +117,6 @@ class BiasVarianceCurve:
         if all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in given):
             return np.array(given)
         return np.array([_short(v) for v in given], dtype=object)
-
-    def __str__(self) -> str:
-        return str(self.table())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def geometric(values: np.ndarray) -> bool:

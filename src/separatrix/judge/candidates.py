@@ -126,13 +126,8 @@ def _maker(model: Listed) -> Maker:
         settings = {**tried.fixed, **(model.settings if facts.frame and tried.native else {})}
         if tried.seeded:
             settings["random_state"] = seed
-        return Tuned(
-            model.load()(**settings),
-            list(grid),
-            scoring=tried.scoring or scoring,
-            final=tried.final,
-            random_state=seed,
-        )
+        made, looked_at = model.load()(**settings), tried.scoring or scoring
+        return Tuned(made, list(grid), scoring=looked_at, final=tried.final, random_state=seed)
 
     return make
 
@@ -195,11 +190,7 @@ def read_models(models: Any, facts: TableFacts) -> tuple[dict[str, Candidate], d
     if not given:
         raise ValueError(f"models is empty: give some of {', '.join(CANDIDATES)}, or None for all that suit")
     found: dict[str, Candidate] = {}
-    pairs = (
-        given.items()
-        if isinstance(given, Mapping)
-        else [(m if isinstance(m, str) else None, m) for m in given]
-    )
+    pairs = given.items() if isinstance(given, Mapping) else [(None, m) for m in given]
     for name, model in pairs:
         candidate = _one(name, model)
         if candidate.name in found:

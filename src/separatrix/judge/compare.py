@@ -24,15 +24,16 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
 
+from separatrix.core.words import joined
 from separatrix.data.door import is_count, read_labels
 from separatrix.data.engine import available_cores, current_engine
 from separatrix.data.interrupts import until_interrupted
 from separatrix.judge.alerts import Alert, alerts
 from separatrix.judge.budget import BASELINE, Allowed
 from separatrix.judge.candidates import Candidate, read_models
-from separatrix.judge.comparison import Comparison, Refits, _and
+from separatrix.judge.comparison import Comparison, Refits
 from separatrix.judge.contest import Contest
-from separatrix.judge.facts import TableFacts, encoder_of, read_X
+from separatrix.judge.facts import TableFacts, encoder_of, read_two, read_X
 from separatrix.judge.fits import answers, codes_in
 from separatrix.judge.folds import read_splits, unjudged
 from separatrix.judge.ranking import rank
@@ -118,10 +119,7 @@ def compare(
     n = _num_samples(X)
     if y is None:
         raise ValueError("compare needs the labels: y is None")
-    classes, codes = read_labels(y, n)
-    if len(classes) < 2:
-        raise ValueError(f"y holds one class, {classes.tolist()[0]!r}: there is nothing to tell apart")
-    labels = np.asarray(classes)[codes]
+    classes, codes, labels = read_two(y, n)
     if chosen.name == "cost" and cost is None:
         raise ValueError('metric="cost" needs cost, a matrix or {(true class, answer): cost}')
     matrix = None if cost is None else read_cost(cost, classes)
@@ -208,7 +206,7 @@ def _outcome(
         interrupted=race.interrupted,
         warned=race.warned,
         seed=contest.seed,
-        remarks=(f"{_and(blind)} do{'es' * (len(blind) == 1)} not see the text.",) if blind else (),
+        remarks=(f"{joined(blind)} do{'es' * (len(blind) == 1)} not see the text.",) if blind else (),
     )
 
 

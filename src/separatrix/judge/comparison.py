@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
+from separatrix.core.words import joined
 from separatrix.data.extras import data_frame, pyplot
 from separatrix.inference.summary import Summary
 from separatrix.judge.alerts import Alert
@@ -190,24 +191,17 @@ class Comparison:
         if what == "folds":
             own = sorted(self.folds, key=lambda r: (r.split, r.model))
             places = [self.splits[r.split] for r in own]
-            columns = {
-                "model": [r.model for r in own],
-                "repeat": [s.repeat for s in places],
-                "fold": [s.fold for s in places],
-                "n_train": [len(s.train) for s in places],
-                "n_test": [len(s.test) for s in places],
-            }
-            columns |= {
-                m: [r.scores[m] for r in own] for m in METRICS if m != "cost" or self.cost is not None
-            }
+            columns = {"model": [r.model for r in own], "repeat": [s.repeat for s in places]}
+            columns |= {"fold": [s.fold for s in places], "n_train": [len(s.train) for s in places]}
+            columns["n_test"] = [len(s.test) for s in places]
+            kept = [m for m in METRICS if m != "cost" or self.cost is not None]
+            columns |= {m: [r.scores[m] for r in own] for m in kept}
             columns["seconds"] = [r.seconds for r in own]
             return data_frame(columns, range(len(own)))
         if what == "differences":
             names = ("best", "mean", "low", "high", "t", "p", "p_holm", "real")
-            return data_frame(
-                {name: [getattr(d, name) for d in self.differences] for name in names},
-                [d.model for d in self.differences],
-            )
+            columns = {name: [getattr(d, name) for d in self.differences] for name in names}
+            return data_frame(columns, [d.model for d in self.differences])
         raise ValueError(f'there is no frame {what!r}: ask for "table", "folds" or "differences"')
 
     def table(self) -> Summary:
@@ -256,7 +250,7 @@ class Comparison:
         if self.tested:
             said.append(self._on_test())
             late = [m for m in self.ranking if m not in self.tested]
-            said += [f"No time was left to judge {_and(late)} on the test rows."] if late else []
+            said += [f"No time was left to judge {joined(late)} on the test rows."] if late else []
         said += [*self.remarks, *self._not_ranked()]
         if self.interrupted:
             said.append("Interrupted: the table is of what was finished.")
@@ -290,13 +284,13 @@ class Comparison:
             if np.isfinite(self.needed):
                 much = f"{_rounded(self.needed)} s"
                 enough = f"; it takes more than {much}" if any(over.values()) else f"; about {much} would do"
-            said.append(f"Not ranked for want of time: {_and(named)}{enough}.")
+            said.append(f"Not ranked for want of time: {joined(named)}{enough}.")
         groups: dict[str, list[str]] = {}
         for m in of["unsuited"]:
             groups.setdefault(self.cut[m], []).append(m)
         if groups:
             said.append(
-                f"Not suited to this table: {'; '.join(f'{_and(g)} ({why})' for why, g in groups.items())}."
+                f"Not suited to this table: {'; '.join(f'{joined(g)} ({why})' for why, g in groups.items())}."
             )
         said += [f"{m} {textwrap.shorten(self.cut[m], CLIP, placeholder=' …')}." for m in of["failed"]]
         return said
@@ -312,12 +306,12 @@ class Comparison:
         said = []
         if same:
             said.append(
-                f"{self.best} comes first by {by}, but {_and(same)} cannot be told from it: the folds differ more "
+                f"{self.best} comes first by {by}, but {joined(same)} cannot be told from it: the folds differ more "
                 "than they do."
             )
         if real:
             said.append(
-                f"Really worse than {self.best}: {_and(real)} (corrected resampled t-test, Holm, at "
+                f"Really worse than {self.best}: {joined(real)} (corrected resampled t-test, Holm, at "
                 f"{1 - self.level:.2g})."
             )
         return said
@@ -339,15 +333,8 @@ class Comparison:
             if np.isfinite(found.low):
                 ax.plot([found.low, found.high], [place, place], color=ink, linewidth=1.6)
             full = name == self.best or name in real
-            ax.plot(
-                found.mean,
-                place,
-                "o",
-                color=ink,
-                markerfacecolor=ink if full else "white",
-                markersize=7,
-                zorder=3,
-            )
+            inside = ink if full else "white"
+            ax.plot(found.mean, place, "o", color=ink, markerfacecolor=inside, markersize=7, zorder=3)
         ax.set_yticks(range(len(self.ranking)), [self.titles[m] for m in self.ranking])
         ax.invert_yaxis()
         metric = METRICS[self.metric]
@@ -385,7 +372,3 @@ def _rounded(seconds: float) -> int:
     """
     step = 10 if seconds <= 100 else 50 if seconds <= 1000 else 500
     return int(np.ceil(seconds / step)) * step
-
-
-def _and(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -285,18 +285,14 @@ def zero_one_table(
 
     votes = counts.sum(axis=0)
     count = votes.sum(axis=1)
+    drawn = _resampled(domingos, table, k, repeats.weight)
+    left = _left_out(kohavi_wolpert, len(counts), repeats.weight)
+    both = kohavi_wolpert(np.ones(len(counts))) | {"count": count}
     return (
         np.where(count > 0, _first_of_largest(votes, where), -1),
-        Decomposition(
-            domingos(votes) | {"count": count}, repeats, _resampled(domingos, table, k, repeats.weight), None
-        ),
-        Decomposition(
-            kohavi_wolpert(np.ones(len(counts))) | {"count": count},
-            repeats,
-            _left_out(kohavi_wolpert, len(counts), repeats.weight),
-            influence,
-        ),
-    )  # fmt: skip
+        Decomposition(domingos(votes) | {"count": count}, repeats, drawn, None),
+        Decomposition(both, repeats, left, influence),
+    )
 
 
 # ---- over all rows ----

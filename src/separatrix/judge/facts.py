@@ -75,6 +75,14 @@ class TableFacts:
         return self.has("text") and not self.has("continuous", "discrete", "nominal", "date")
 
 
+def read_two(y: Any, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(classes, the number of each label (n,), the labels); one class alone is refused."""
+    classes, codes = read_labels(y, n)
+    if len(classes) < 2:
+        raise ValueError(f"y holds one class, {classes.tolist()[0]!r}: there is nothing to tell apart")
+    return classes, codes, np.asarray(classes)[codes]
+
+
 def read_X(X: Any) -> Any:
     """A pandas frame where columns have names, else a dense or CSR array of numbers; anything else is refused."""
     if is_dask(X):

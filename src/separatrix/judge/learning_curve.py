@@ -23,13 +23,13 @@ import sklearn
 from sklearn.utils import _safe_indexing
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import is_count, read_labels
+from separatrix.data.door import is_count
 from separatrix.data.extras import data_frame, pyplot
 from separatrix.data.side_by_side import say_done, side_by_side
-from separatrix.inference.summary import Summary
+from separatrix.inference.summary import Printed, Summary
 from separatrix.judge.bias_variance import warn_once
 from separatrix.judge.candidates import Candidate, read_models
-from separatrix.judge.facts import TableFacts, encoder_of, read_X
+from separatrix.judge.facts import TableFacts, encoder_of, read_two, read_X
 from separatrix.judge.fits import answers
 from separatrix.judge.left_out import counted
 from separatrix.judge.scores import METRICS, Interval, corrected_interval, metric_of, scores_of
@@ -71,7 +71,7 @@ class Crossover:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LearningCurve:
+class LearningCurve(Printed):
     """What :func:`~separatrix.learning_curve` finds.
 
     Attributes
@@ -216,14 +216,6 @@ class LearningCurve:
             ax.legend()
         return ax
 
-    def __str__(self) -> str:
-        return str(self.table())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
-
 
 def last_sign(gap: FloatArray) -> float:
     """Which of two curves ends ahead: the sign of the last difference that is not 0; 0 where none is."""
@@ -298,10 +290,7 @@ def learning_curve(
     """
     chosen = metric_of(metric, CURVES)
     X = read_X(X)
-    classes, codes = read_labels(y, X.shape[0])
-    if len(classes) < 2:
-        raise ValueError(f"y holds one class, {classes.tolist()[0]!r}: there is nothing to tell apart")
-    labels = np.asarray(classes)[codes]
+    classes, codes, labels = read_two(y, X.shape[0])
     n = len(codes)
     n_test = _check(n, test_size, n_repeats, level, n_jobs)
     steps = _read_sizes(sizes, n - n_test, len(classes))

@@ -180,16 +180,14 @@ def ask_left_out(
             return left, None if model is None else _answers(model, task, left, b)
 
     progress = _Progress(title, bootstraps) if verbose else None
-    kind: Kind | None = (
-        "threads" if current_engine().kind == "dask" else None
-    )  # the table stays in this process
+    # the table stays in this process
+    kind: Kind | None = "threads" if current_engine().kind == "dask" else None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             with engine(kind):
-                done, interrupted = side_by_side(
-                    work, range(bootstraps), each=progress.step if progress else None
-                )
+                step = progress.step if progress else None
+                done, interrupted = side_by_side(work, range(bootstraps), each=step)
         finally:
             if progress:
                 progress.close()
@@ -282,12 +280,8 @@ class _Progress:
             f"{self.title}: [{'█' * filled}{'·' * (BAR - filled)}] {done} of {self.total} bootstraps, {seconds:.1f} s"
             f"{f', about {ahead:.0f} s left' if done < self.total else ''}"
         )
-        print(
-            f"\r{line:<100}" if self.terminal else line,
-            end="" if self.terminal else "\n",
-            file=sys.stderr,
-            flush=True,
-        )
+        shown, end = (f"\r{line:<100}", "") if self.terminal else (line, "\n")
+        print(shown, end=end, file=sys.stderr, flush=True)
 
     def close(self) -> None:
         if self.terminal:

@@ -102,9 +102,7 @@ def _differences(
     best: str, worse: Mapping[str, FloatArray], ratio: float, level: float
 ) -> tuple[Difference, ...]:
     """Of each model, from how much worse it is in each fold."""
-    tests = []
-    for d in worse.values():
-        tests.append((corrected_interval(d, ratio, level), *corrected_t(d, ratio)))
+    tests = [(corrected_interval(d, ratio, level), *corrected_t(d, ratio)) for d in worse.values()]
     corrected = holm([p for _, _, p in tests])
     return tuple(
         Difference(m, best, mean, low, high, t, p, float(q), bool(q < 1 - level))

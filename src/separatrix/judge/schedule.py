@@ -108,11 +108,8 @@ class Race(Budget):
             needed = (work + more) / self.allowed.workers + tail + self._reserve([*kept, m])
             if undone and needed > self.left() + grace:
                 self._for_time.add(m)
-                self._cut(
-                    m,
-                    f"{undone} folds of about {short(self.seconds[m])} each do not fit into the "
-                    f"{short(max(self.left(), 0))} left of {short(self.allowed.seconds)}",
-                )
+                left = f"the {short(max(self.left(), 0))} left of {short(self.allowed.seconds)}"
+                self._cut(m, f"{undone} folds of about {short(self.seconds[m])} each do not fit into {left}")
             else:
                 work += more
                 kept.append(m)
@@ -280,11 +277,9 @@ class Race(Budget):
                 done, _ = wait(pending, TICK, FIRST_COMPLETED)
                 for task in sorted(done, key=lambda f: pending[f]):
                     self._piloted(task, pending.pop(task), len(rows), times)
-        for name in self.contest.candidates:
+        for name, candidate in self.contest.candidates.items():
             if times[name] and name not in self.cut:
-                self.seconds[name] = self._extrapolated(
-                    times[name], len(train), self.contest.candidates[name].grows
-                )
+                self.seconds[name] = self._extrapolated(times[name], len(train), candidate.grows)
 
     def _piloted(self, task: Future[Any], name: str, rows: int, times: dict[str, list[Any]]) -> None:
         try:

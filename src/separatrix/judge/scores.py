@@ -208,10 +208,8 @@ def corrected_interval(scores: Any, ratio: float, level: float = 0.95) -> Interv
     mean = float(values.mean())
     if len(values) < 2:
         return Interval(mean, float("nan"), float("nan"))
-    wide = float(
-        stats.t.ppf(0.5 + level / 2, len(values) - 1)
-        * np.sqrt((1 / len(values) + ratio) * values.var(ddof=1))
-    )
+    error = np.sqrt((1 / len(values) + ratio) * values.var(ddof=1))
+    wide = float(stats.t.ppf(0.5 + level / 2, len(values) - 1) * error)
     return Interval(mean, mean - wide, mean + wide)
 
 
@@ -294,10 +292,6 @@ def scores_of(
     """Every metric of the answers; NaN where it needs probabilities and there are none."""
     found = {}
     for name, metric in METRICS.items():
-        if metric.needs == "labels":
-            found[name] = metric.of(codes, predicted)
-        elif metric.needs == "cost":
-            found[name] = float("nan") if P is None or cost is None else metric.of(codes, P, cost)
-        else:
-            found[name] = float("nan") if P is None else metric.of(codes, P)
+        given = {"labels": (predicted,), "cost": (P, cost)}.get(metric.needs, (P,))
+        found[name] = float("nan") if any(v is None for v in given) else metric.of(codes, *given)
     return found

@@ -127,12 +127,10 @@ class Tuned(_Tuner):
 
     def fit(self, X: Any, y: Any) -> Tuned:
         labels = np.asarray(y)
-        losses = []
+        count = self.folds if len(self.grid) > 1 else 0
         with search():
-            for fold in self._folds(
-                X, labels, self.folds if len(self.grid) > 1 else 0, self.random_state or 0
-            ):
-                losses.append([self._loss(setting, fold) for setting in self.grid])
+            folds = self._folds(X, labels, count, self.random_state or 0)
+            losses = [[self._loss(setting, fold) for setting in self.grid] for fold in folds]
         self.losses_ = np.array(losses).T.reshape(len(self.grid), len(losses))
         means = self.losses_.mean(axis=1) if losses else np.full(len(self.grid), np.nan)
         self.scored_by_ = self.scoring
@@ -157,14 +155,8 @@ class Tuned(_Tuner):
             if free not in grid:
                 grid.append(free)
         final = {k: v for k, v in (self.final or {}).items() if k not in settings}
-        return Tuned(
-            clone(self.estimator).set_params(**settings),
-            grid,
-            scoring=self.scoring,
-            final=final,
-            folds=self.folds,
-            random_state=self.random_state,
-        )
+        fixed = clone(self.estimator).set_params(**settings)
+        return Tuned(**self.get_params(deep=False) | {"estimator": fixed, "grid": grid, "final": final})
 
     def _loss(self, setting: Mapping[str, Any], fold: _Fold) -> float:
         checkpoint()
@@ -265,29 +257,22 @@ class TunedSVC(_Tuner):
         rows = sample(codes, SEARCH_ROWS, seed)
         pairs = inner_folds(codes[rows], self.folds, seed)
         widths = [machine.gamma] if self.gammas is None else [width * _scale(X) for width in self.gammas]
+        Cs = [machine.C] if self.Cs is None else list(self.Cs)
         trials: list[Trial] = []
         with search():
             for gamma in widths if pairs else ():  # one at a time, so that it can be called off in between
                 checkpoint()
-                path = svm_path(
-                    _safe_indexing(X, rows),
-                    labels[rows],
-                    Cs=[machine.C] if self.Cs is None else list(self.Cs),
-                    gammas=[_scale(X) if gamma == "scale" else 1 / X.shape[1] if gamma == "auto" else gamma],
-                    cv=pairs,
-                    refit=False,
-                )
+                width = _scale(X) if gamma == "scale" else 1 / X.shape[1] if gamma == "auto" else gamma
+                some = _safe_indexing(X, rows), labels[rows]
+                path = svm_path(*some, Cs=Cs, gammas=[width], cv=pairs, refit=False)
                 if path.interrupted:
                     raise KeyboardInterrupt
-                trials += [
-                    Trial({"C": float(C), "gamma": float(path.gammas[0])}, float(m))
-                    for C, m in zip(path.Cs, path.mean[0])
-                ]
+                for C, m in zip(path.Cs, path.mean[0]):
+                    trials.append(Trial({"C": float(C), "gamma": float(path.gammas[0])}, float(m)))
         self.search_seconds_ = time.perf_counter() - began
         self.trials_, self.scored_by_ = tuple(trials), "accuracy"
-        best = max(
-            trials, key=lambda t: t.score, default=None
-        )  # of equals the first: the least C, the widest kernel
+        # of equals the first: the least C, the widest kernel
+        best = max(trials, key=lambda t: t.score, default=None)
         self.best_params_ = {"C": 1.0, "gamma": _scale(X)} if best is None else dict(best.settings)
         self.best_estimator_ = fitted(clone(machine).set_params(**self.best_params_), X, labels)
         return self
@@ -303,13 +288,8 @@ class TunedSVC(_Tuner):
         fixed = (base if self.estimator is None else clone(self.estimator)).set_params(**settings)
         if {"C", "gamma"} <= set(settings):
             return Tuned(fixed, [{}], folds=self.folds, random_state=self.random_state)
-        return TunedSVC(
-            estimator=fixed,
-            Cs=None if "C" in settings else self.Cs,
-            gammas=None if "gamma" in settings else self.gammas,
-            folds=self.folds,
-            random_state=self.random_state,
-        )
+        given = {grid: None for name, grid in (("C", "Cs"), ("gamma", "gammas")) if name in settings}
+        return TunedSVC(**self.get_params(deep=False) | {"estimator": fixed} | given)
 
 
 def _scale(X: Any) -> float:

@@ -8,17 +8,14 @@ Notes [6321] "Boosting"; rows V4, V3, E2. Cost: one staged prediction, O(nT).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
-from separatrix.show.look import LINES, Display, Theme, head
+from separatrix.show.look import LINES, Axes, Display, Theme, head
 from separatrix.show.reading import check_classifier, codes_of, name_of, need_y
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass(eq=False)
@@ -105,22 +102,14 @@ class BoostingDisplay(Display):
     def _draw(self, ax: Axes, look: Theme) -> None:
         self.lines_ = []
         shown = (
-            ("training error", self.train, 0),
-            ("test error", self.test, 1),
-            ("bound ∏Zₜ", self.bound, None),
+            ("training error", self.train, look.colours[0], 3),
+            ("test error", self.test, look.colours[5], 3),
+            ("bound ∏Zₜ", self.bound, look.muted, 2),
         )
-        for label, values, i in shown:
-            if values is None:
-                continue
-            colour, line = (look.muted, LINES[2]) if i is None else (look.colours[(0, 5)[i]], LINES[i])
-            self.lines_ += ax.plot(
-                np.arange(1, len(values) + 1),
-                values,
-                color=colour,
-                linestyle=line,
-                label=label,
-                zorder=3 - (i is None),
-            )
+        for line, (label, values, colour, above) in zip(LINES, shown):
+            if values is not None:
+                at = np.arange(1, len(values) + 1)
+                self.lines_ += ax.plot(at, values, color=colour, linestyle=line, label=label, zorder=above)
         errors = np.concatenate([v for v in (self.train, self.test) if v is not None])
         top = max(1.6 * float(errors.max()), 0.05)
         if self.bound is not None:

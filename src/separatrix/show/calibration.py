@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import betaincinv
@@ -20,19 +20,8 @@ from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
 from separatrix.judge.scores import calibration_error
-from separatrix.show.look import Display, Theme, head
-from separatrix.show.reading import (
-    check_classifier,
-    codes_of,
-    name_of,
-    need_y,
-    positive_scores,
-    probabilities,
-    two_sided,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from separatrix.show import reading
+from separatrix.show.look import DASHED, Axes, Display, Theme, head, key
 
 BARS = 20
 PREDICTED = "the predicted class"
@@ -113,9 +102,9 @@ class CalibrationDisplay(Display):
         bins : how many; "quantile" gives them as many rows each, "uniform" the same width
         level : of the intervals
         """
-        need_y(y, "calibration")
-        positive, label = two_sided(y, label)
-        values = probabilities(p, len(positive))
+        reading.need_y(y, "calibration")
+        positive, label = reading.two_sided(y, label)
+        values = reading.probabilities(p, len(positive))
         return cls._made(positive, values, f"{label}", bins, strategy, level, name, title, ax, theme)
 
     @classmethod
@@ -138,21 +127,18 @@ class CalibrationDisplay(Display):
         Of more than two classes without ``label`` it is the probability of whichever class is predicted, against how
         often that class is right.
         """
-        need_y(y, "calibration")
-        classes = check_classifier(model)
+        reading.need_y(y, "calibration")
+        classes = reading.check_classifier(model)
+        rest = (bins, strategy, level, reading.name_of(model), title, ax, theme)
         if label is None and len(classes) > 2:
             if not hasattr(model, "predict_proba"):
-                raise TypeError(f"{name_of(model)} has no predict_proba: calibrate it first")
+                raise TypeError(f"{reading.name_of(model)} has no predict_proba: calibrate it first")
             shares = np.asarray(model.predict_proba(X))
-            hit = shares.argmax(axis=1) == codes_of(classes, y, len(shares))
-            return cls._made(
-                hit, shares.max(axis=1), PREDICTED, bins, strategy, level, name_of(model), title, ax, theme
-            )
-        values, label = positive_scores(model, X, label, probability=True)
-        positive = np.asarray(classes[codes_of(classes, y, len(values))] == label)
-        return cls._made(
-            positive, values, str(label), bins, strategy, level, name_of(model), title, ax, theme
-        )
+            hit = shares.argmax(axis=1) == reading.codes_of(classes, y, len(shares))
+            return cls._made(hit, shares.max(axis=1), PREDICTED, *rest)
+        values, label = reading.positive_scores(model, X, label, probability=True)
+        positive = np.asarray(classes[reading.codes_of(classes, y, len(values))] == label)
+        return cls._made(positive, values, str(label), *rest)
 
     @classmethod
     def from_answers(
@@ -186,8 +172,7 @@ class CalibrationDisplay(Display):
     ) -> CalibrationDisplay:  # fmt: skip
         if not (isinstance(bins, (int, np.integer)) and bins >= 1):
             raise ValueError(f"bins must be a whole number of at least 1, got {bins!r}")
-        if not 0 < float(level) < 1:
-            raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+        reading.check_level(level)
         edges = bin_edges(p, int(bins), strategy)
         which = np.searchsorted(edges[1:-1], p, side="left")
         count = np.bincount(which, minlength=len(edges) - 1)
@@ -214,20 +199,12 @@ class CalibrationDisplay(Display):
         )
 
     def _draw(self, ax: Axes, look: Theme) -> None:
-        from matplotlib.lines import Line2D
-
-        ax.plot([0, 1], [0, 1], color=look.frame, linewidth=1.1, linestyle=(0, (4, 3)), zorder=1)
+        kept: dict[str, Any] = {"color": look.frame, "linewidth": 1.1, "linestyle": DASHED}
+        dots: dict[str, Any] = {"color": look.colours[0], "marker": "o", "markersize": 5.5}
+        ax.plot([0, 1], [0, 1], zorder=1, **kept)
         low, high = self.interval.T
         ax.vlines(self.predicted, low, high, color=look.colours[0], linewidth=1.4, zorder=2)
-        ax.plot(
-            self.predicted,
-            self.observed,
-            "-o",
-            color=look.colours[0],
-            markersize=5.5,
-            linewidth=1.3,
-            zorder=3,
-        )
+        ax.plot(self.predicted, self.observed, linewidth=1.3, zorder=3, **dots)
         base, room = -0.06, 0.2  # the histogram hangs below the curve, on the same axis of probabilities
         width = 1.0 / len(self.histogram)
         self.bars_ = ax.bar(
@@ -243,17 +220,7 @@ class CalibrationDisplay(Display):
         right = self.answer == PREDICTED
         ax.set_ylabel("share that are right" if right else f"share that are {self.answer}")
         ax.set_xlabel(f"predicted probability of {self.answer}")
-        keys = [
-            Line2D(
-                [],
-                [],
-                color=look.colours[0],
-                marker="o",
-                markersize=5.5,
-                label=f"observed, {100 * self.level:g} % interval",
-            ),
-            Line2D([], [], color=look.frame, linestyle=(0, (4, 3)), linewidth=1.1, label="as predicted"),
-        ]
+        keys = [key(f"observed, {100 * self.level:g} % interval", **dots), key("as predicted", **kept)]
         rows, drawn = f"{int(self.count.sum()):,} rows", f"{len(self.count)} bins"
         caption = f"Expected calibration error {self.error:.3f} over {rows}, drawn in {drawn}."
         title = self.title or (

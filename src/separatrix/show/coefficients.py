@@ -10,17 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
-from separatrix.show.look import SMALL, USUAL, Display, Theme, head, paint, say
-from separatrix.show.reading import check_fitted, last_step, name_of, weights_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from separatrix.show.look import SMALL, USUAL, Axes, Display, Theme, head, paint, say
+from separatrix.show.reading import check_fitted, check_level, last_step, name_of, weights_of
 
 INTERCEPT = "(Intercept)"
 MOST_PANELS = 12
@@ -92,8 +89,7 @@ class CoefficientsDisplay(Display):
         sort : largest first rather than in the table's order
         """
         check_fitted(model)
-        if not 0 < float(level) < 1:
-            raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+        check_level(level)
         if top is not None and not (isinstance(top, (int, np.integer)) and top >= 1):
             raise ValueError(f"top must be a whole number of at least 1, or None, got {top!r}")
         columns, panels, note = read_coefficients(model, float(level), intercept)
@@ -128,12 +124,12 @@ class CoefficientsDisplay(Display):
         parts = []
         for panel in self.panels:
             largest = self.shown[np.argsort(-np.abs(panel.value[self.shown]), kind="stable")][:4]
-            each = []
-            for j in largest:
-                text = f"{self.names[j]} {panel.value[j]:.3g}"
-                if panel.ends is not None:
-                    text += f" ({panel.ends[j, 0]:.3g} to {panel.ends[j, 1]:.3g})"
-                each.append(text)
+            ends = None if panel.ends is None else panel.ends
+            each = [
+                f"{self.names[j]} {panel.value[j]:.3g}"
+                + ("" if ends is None else f" ({ends[j, 0]:.3g} to {ends[j, 1]:.3g})")
+                for j in largest
+            ]
             more = f" and {len(self.shown) - 4} more" if len(self.shown) > 4 else ""
             parts.append((f"{panel.title}: " if len(self.panels) > 1 else "") + ", ".join(each) + more)
         return f"Coefficients of {self.model}{words}: {'; '.join(parts)}."
@@ -142,21 +138,14 @@ class CoefficientsDisplay(Display):
         many = len(self.panels)
         across = min(many, 4)
         down = -(-many // across)
-        if many == 1:
-            self.axes_ = [ax]
-        else:
+        self.axes_ = [ax] if many == 1 else []
+        if many > 1:
             ax.set_axis_off()
             wide, high = 1.0 / across, 1.0 / down
-            self.axes_ = []
             for i in range(many):
                 row, column = divmod(i, across)
-                box = (
-                    column * wide,
-                    1.0 - (row + 1) * high + 0.06,
-                    0.9 * wide,
-                    high - 0.06 - (0.09 if down > 1 else 0.05),
-                )
-                part = ax.inset_axes(box)
+                tall = high - 0.06 - (0.09 if down > 1 else 0.05)
+                part = ax.inset_axes((column * wide, 1.0 - (row + 1) * high + 0.06, 0.9 * wide, tall))
                 paint(part, look, False)
                 self.axes_.append(part)
         reach = self._reach()
@@ -190,31 +179,21 @@ class CoefficientsDisplay(Display):
         ax.axvline(0.0, color=look.frame, linewidth=0.9, zorder=1)
         finite = np.isfinite(value)
         if panel.ends is None:
-            colour = np.where(value >= 0, look.colours[0], look.colours[1])
-            hatch = ["" if v >= 0 else "////" for v in value]
-            bars = ax.barh(
-                at[finite], value[finite], height=0.62, color=colour[finite], edgecolor=look.ground, zorder=2
-            )
-            for bar, pattern in zip(bars, np.array(hatch, dtype=object)[finite]):
-                bar.set_hatch(pattern)
+            long = value[finite]
+            colour = np.where(long >= 0, look.colours[0], look.colours[1])
+            bars = ax.barh(at[finite], long, height=0.62, color=colour, edgecolor=look.ground, zorder=2)
+            for bar, v in zip(bars, long):
+                bar.set_hatch("" if v >= 0 else "////")
         else:
             low, high = panel.ends[self.shown].T
-            away = np.where((low > 0) | (high < 0), look.colours[0], look.muted)
-            ax.hlines(
-                at, np.maximum(low, reach[0]), np.minimum(high, reach[1]), color=away, linewidth=1.8, zorder=2
-            )
-            sure = finite & ((low > 0) | (high < 0))
-            ax.plot(value[sure], at[sure], "o", color=look.colours[0], markersize=6, zorder=3)
-            open_ = finite & ~sure
-            ax.plot(
-                value[open_],
-                at[open_],
-                "o",
-                markerfacecolor=look.ground,
-                color=look.muted,
-                markersize=6,
-                zorder=3,
-            )
+            away = (low > 0) | (high < 0)
+            hue = np.where(away, look.colours[0], look.muted)
+            low, high = np.maximum(low, reach[0]), np.minimum(high, reach[1])
+            ax.hlines(at, low, high, color=hue, linewidth=1.8, zorder=2)
+            dots: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 6, "zorder": 3}
+            sure, open_ = finite & away, finite & ~away
+            ax.plot(value[sure], at[sure], color=look.colours[0], **dots)
+            ax.plot(value[open_], at[open_], markerfacecolor=look.ground, color=look.muted, **dots)
         for i in np.flatnonzero(~finite):
             away_to = reach[1] if value[i] > 0 else reach[0]
             text = "no estimate" if np.isnan(value[i]) else "→ +∞" if value[i] > 0 else "−∞ ←"

@@ -6,17 +6,14 @@ Colour is the share of the row, so that a rare class shows as well as a frequent
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
-from separatrix.show.look import SMALL, USUAL, Display, Theme, contrast, head, mixed
+from separatrix.show.look import SMALL, USUAL, Axes, Display, Theme, contrast, head, mixed
 from separatrix.show.reading import check_classifier, codes_of, name_of, need_y
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 MOST_CLASSES = 30
 
@@ -62,10 +59,8 @@ class ConfusionDisplay(Display):
         if truth.ndim != 1 or truth.shape != answer.shape:
             raise ValueError(f"y and the answers must be as long, got {truth.shape} and {answer.shape}")
         if classes is None:
-            listed = sorted({*truth.tolist(), *answer.tolist()}, key=lambda v: (str(type(v)), v))
-            order = np.array(listed)
-        else:
-            order = np.asarray(classes)
+            classes = sorted({*truth.tolist(), *answer.tolist()}, key=lambda v: (str(type(v)), v))
+        order = np.asarray(classes)
         if len(order) > MOST_CLASSES:
             raise ValueError(
                 f"{len(order)} classes are too many for a picture, {MOST_CLASSES} fit: merge some"
@@ -92,16 +87,9 @@ class ConfusionDisplay(Display):
     ) -> ConfusionDisplay:
         """Draw the answers of a fitted classifier to rows X (n, p) with labels y (n,)."""
         need_y(y, "a confusion matrix")
-        classes = check_classifier(model)
+        classes, name = check_classifier(model), name_of(model)
         return cls.from_predictions(
-            y,
-            model.predict(X),
-            classes=classes,
-            shares=shares,
-            name=name_of(model),
-            title=title,
-            ax=ax,
-            theme=theme,
+            y, model.predict(X), classes=classes, shares=shares, name=name, title=title, ax=ax, theme=theme
         )
 
     @property
@@ -118,19 +106,14 @@ class ConfusionDisplay(Display):
         text += f": {100 * np.trace(self.matrix) / n:.3g} % right"
         if off.max() > 0:
             k, l = np.unravel_index(int(off.argmax()), off.shape)
-            labels = self.classes.tolist()
-            times = int(off[k, l])
-            text += (
-                f"; most often {labels[k]} is called {labels[l]}, {times:,} time{'s' if times != 1 else ''}"
-            )
+            labels, times = self.classes.tolist(), int(off[k, l])
+            said = f"{times:,} time{'s' if times != 1 else ''}"
+            text += f"; most often {labels[k]} is called {labels[l]}, {said}"
         return text + "."
 
     def _draw(self, ax: Axes, look: Theme) -> None:
-        k = len(self.classes)
-        share = self.share
-        image = np.array(
-            [[mixed(look.colours[0], look.ground, 0.05 + 0.95 * v) for v in row] for row in share]
-        )
+        k, share, hue = len(self.classes), self.share, look.colours[0]
+        image = np.array([[mixed(hue, look.ground, 0.05 + 0.95 * v) for v in row] for row in share])
         ax.imshow(image, aspect="auto" if k > 12 else "equal", interpolation="nearest")
         size = SMALL if k <= 12 else max(4.5, 90.0 / k)
         for i in range(k):
@@ -152,10 +135,4 @@ class ConfusionDisplay(Display):
         ax.set_ylabel("really", fontsize=USUAL)
         right = 100 * np.trace(self.matrix) / max(self.matrix.sum(), 1)
         caption = f"{right:.3g} % of {int(self.matrix.sum()):,} rows right; colour is the share of a row."
-        head(
-            ax,
-            look,
-            self.title or (f"What is confused by {self.name}" if self.name else "What is confused"),
-            caption,
-            (),
-        )
+        head(ax, look, self.title or "What is confused" + (f" by {self.name}" if self.name else ""), caption)

@@ -10,17 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
 from separatrix.core.numerics import FloatArray
 from separatrix.judge.scores import METRICS
-from separatrix.show.look import LINES, MARKERS, Display, Theme, head, limit_colours
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from separatrix.show.look import MARKERS, Axes, Display, Theme, head, key, limit_colours
+from separatrix.show.reading import check_level
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +52,7 @@ def read_curves(
     at: Any, scores: Any, bands: Any, level: float, what: str
 ) -> tuple[FloatArray, dict[str, Curve]]:
     """Checked positions (m,) and curves by name."""
-    if not 0 < float(level) < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+    check_level(level)
     x = np.asarray(at, dtype=float)
     if x.ndim != 1 or len(x) < 2 or not np.isfinite(x).all():
         raise ValueError(f"{what} must be two finite numbers or more, got shape {x.shape}")
@@ -89,16 +86,7 @@ def draw_curves(ax: Axes, look: Theme, x: FloatArray, curves: Mapping[str, Curve
     lines: list[Any] = []
     for i, (name, curve) in enumerate(curves.items()):
         ax.fill_between(x, curve.low, curve.high, color=look.colours[i], alpha=0.18, linewidth=0, zorder=2)
-        lines += ax.plot(
-            x,
-            curve.mean,
-            color=look.colours[i],
-            linestyle=LINES[i],
-            marker=MARKERS[i],
-            markersize=5,
-            label=name,
-            zorder=3,
-        )
+        lines += ax.plot(x, curve.mean, marker=MARKERS[i], markersize=5, label=name, **look.line(i))
     ax.grid(axis="y", color=look.grid, linewidth=0.7)
     ax.set_axisbelow(True)
     return lines
@@ -172,17 +160,10 @@ class LearningCurveDisplay(Display):
         """Draw what :func:`separatrix.learning_curve` found, with its corrected intervals."""
         metric = METRICS[found.metric]
         ends = found.intervals
-        return cls.from_scores(
-            found.sizes,
-            dict(zip(found.names, found.scores)),
-            metric=metric.title,
-            smaller=not metric.higher,
-            bands={name: (ends[i, :, 0], ends[i, :, 1]) for i, name in enumerate(found.names)},
-            level=found.level,
-            title=title,
-            ax=ax,
-            theme=theme,
-        )
+        scores = dict(zip(found.names, found.scores))
+        bands = {name: (ends[i, :, 0], ends[i, :, 1]) for i, name in enumerate(found.names)}
+        of: dict[str, Any] = {"metric": metric.title, "smaller": not metric.higher, "level": found.level}
+        return cls.from_scores(found.sizes, scores, bands=bands, title=title, ax=ax, theme=theme, **of)
 
     @property
     def crossings(self) -> list[tuple[float, str]]:
@@ -214,13 +195,8 @@ class LearningCurveDisplay(Display):
         if self.log and self.sizes[0] > 0:
             _log_axis(ax, self.sizes)
         caption = f"Bands are {100 * self.level:g} % intervals of the mean." if self.banded else ""
-        head(
-            ax,
-            look,
-            self.title or f"{upper_first(self.metric)} as the training set grows",
-            caption,
-            self.lines_,
-        )
+        title = self.title or f"{upper_first(self.metric)} as the training set grows"
+        head(ax, look, title, caption, self.lines_)
 
 
 @dataclass(eq=False)
@@ -303,28 +279,22 @@ class ValidationCurveDisplay(Display):
         return f"{upper_first(self.metric)} against {self.parameter} from {span}; {'; '.join(each)}."
 
     def _draw(self, ax: Axes, look: Theme) -> None:
-        from matplotlib.lines import Line2D
-
+        ring: dict[str, Any] = {
+            "marker": "o",
+            "linestyle": "none",
+            "markerfacecolor": "none",
+            "color": look.ink,
+        }
         self.lines_ = draw_curves(ax, look, self.values, self.curves)
         for name, at in self.best.items():
             score = float(self.curves[name].mean[self.values == at][0])
-            ax.plot([at], [score], "o", markersize=12, markerfacecolor="none", color=look.ink, zorder=5)
-        ring = Line2D(
-            [],
-            [],
-            linestyle="none",
-            marker="o",
-            markerfacecolor="none",
-            color=look.ink,
-            markersize=9,
-            label="best",
-        )
+            ax.plot([at], [score], markersize=12, zorder=5, **ring)
         ax.set(xlabel=self.parameter, ylabel=self.metric)
         if self.log and self.values[0] > 0:
             ax.set_xscale("log")
         caption = f"Bands are {100 * self.level:g} % intervals of the mean." if self.banded else ""
         title = self.title or f"{upper_first(self.metric)} over {self.parameter}"
-        head(ax, look, title, caption, [*self.lines_, ring])
+        head(ax, look, title, caption, [*self.lines_, key("best", markersize=9, **ring)])
 
 
 def upper_first(words: str) -> str:

@@ -20,21 +20,16 @@ from separatrix.data.extras import pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+else:
+    Axes = Any  # other rooms' pictures name their axes by it, and matplotlib is loaded with the first of them
 
 # Okabe and Ito (2008), the order so that neighbours differ in grey too
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 SKY, RED, YELLOW = "#56B4E9", "#D55E00", "#F0E442"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-LINES: tuple[Any, ...] = (
-    "-",
-    (0, (5, 1.6)),
-    (0, (1.2, 1.4)),
-    (0, (6, 1.6, 1.2, 1.6)),
-    (0, (9, 2)),
-    (0, (3, 1.2, 1.2, 1.2, 1.2, 1.2)),
-    (0, (1.2, 3)),
-    (0, (9, 2, 3, 2)),
-)
+DASHES: Any = ((5, 1.6), (1.2, 1.4), (6, 1.6, 1.2, 1.6), (9, 2), (3, *[1.2] * 5), (1.2, 3), (9, 2, 3, 2))
+LINES: tuple[Any, ...] = ("-", *((0, dashes) for dashes in DASHES))
+DASHED: Any = (0, (4, 3))  # of what is there to compare with
 MOST = len(MARKERS)
 SMALL, USUAL, LARGE = 8.5, 9.5, 11.0  # sizes of text
 
@@ -66,6 +61,10 @@ class Theme:
             "xtick.major.width": 0.8, "ytick.major.width": 0.8, "lines.linewidth": 1.8,
             "legend.frameon": False, "axes.formatter.useoffset": False, "axes.unicode_minus": True,
         }  # fmt: skip
+
+    def line(self, i: int) -> dict[str, Any]:
+        """Colour and dashes of the i-th line, above what stands behind it."""
+        return {"color": self.colours[i], "linestyle": LINES[i], "zorder": 3}
 
 
 THEMES = {
@@ -236,6 +235,13 @@ def say(
     edge = patheffects.withStroke(linewidth=2.6, foreground=look.ground, alpha=0.92)
     settings = {"fontsize": SMALL, "zorder": 7} | options
     return ax.text(x, y, text, color=colour or look.ink, path_effects=[edge], **settings)
+
+
+def key(label: str, **options: Any) -> Any:
+    """A line or a mark in the row of keys."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], label=label, **options)
 
 
 def mixed(colour: Any, ground: Any, share: float) -> tuple[float, float, float]:

@@ -9,18 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
-from separatrix.show.look import LINES, Display, Theme, head, limit_colours
+from separatrix.show.look import LINES, Axes, Display, Theme, head, limit_colours
 from separatrix.show.reading import check_classifier, codes_of, name_of, need_y
 from separatrix.show.regions import leads
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 KINDS = ("auto", "geometric", "score", "probability")
 
@@ -172,10 +169,8 @@ def margins_of(
     if kind == "geometric":
         raise TypeError(f"{name_of(model)} has no geometric_margin: its boundary is not one hyperplane")
     if kind in ("auto", "score") and hasattr(model, "decision_function"):
-        scores, label = (
-            np.asarray(model.decision_function(X)),
-            "margin, score of the row's class less the rival's",
-        )
+        label = "margin, score of the row's class less the rival's"
+        scores = np.asarray(model.decision_function(X))
         if scores.ndim == 1:
             codes = codes_of(classes, y, len(scores))
             return np.where(codes == 1, scores, -scores), "margin, y f(x)"

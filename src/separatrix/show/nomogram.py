@@ -12,18 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
 from separatrix.show.additive import Additive, refuse_sum_that_misses, score_of
-from separatrix.show.look import SMALL, USUAL, Display, Theme, few_digits, head, width_of
+from separatrix.show.look import SMALL, USUAL, Axes, Display, Theme, few_digits, head, width_of
 from separatrix.show.reading import ShownTable, check_fitted, name_of, table_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SHARES = (0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
 SETTLED = 5e-4  # probabilities nearer to 0 or 1 are off the axis
@@ -117,17 +114,9 @@ class NomogramDisplay(Display):
         note = ""
         if len(shown) < table.p:
             note = f"The {len(shown)} columns with the widest scales of {table.p}; total points count the others too."
+        start = as_sum.start + float(low.sum())
         figure = cls(
-            name_of(model),
-            answer,
-            scales,
-            100.0 / widest,
-            as_sum.start + float(low.sum()),
-            inverse,
-            as_sum.terms,
-            shown,
-            note,
-            title,
+            name_of(model), answer, scales, 100.0 / widest, start, inverse, as_sum.terms, shown, note, title
         )
         figure.size = (8.2, 1.9 + 0.52 * (len(shown) + 3))
         return figure.plot(ax, theme=theme)
@@ -200,15 +189,11 @@ class NomogramDisplay(Display):
     def _axis(
         self, ax: Axes, look: Theme, i: int, name: str, ticks: list[tuple[float, str]], step: float
     ) -> None:
-        ends = (0.0, 100.0) if i != len(self.shown) + 2 else (
-            min((t for t, _ in ticks), default=0.0), max((t for t, _ in ticks), default=100.0)
-        )  # fmt: skip
+        places = [t for t, _ in ticks] if i == len(self.shown) + 2 else []
+        ends = (min(places, default=0.0), max(places, default=100.0))
         ax.plot(ends, [i, i], color=look.ink, linewidth=1.1)
         ax.text(-3.0, i, name, ha="right", va="center", fontsize=USUAL, fontweight="bold", color=look.ink)
-        for at, text, shown in spaced(ticks, step):
-            ax.plot([at, at], [i, i - 0.13], color=look.ink, linewidth=0.9)
-            if shown:
-                ax.text(at, i - 0.18, text, ha="center", va="bottom", fontsize=SMALL, color=look.muted)
+        self._ticks(ax, look, i, spaced(ticks, step), -1.0, "bottom", look.ink)
 
     def _column(self, ax: Axes, look: Theme, i: int, scale: Scale, at: FloatArray, step: float) -> None:
         ax.plot([0.0, self.unit * (scale.high - scale.low)], [i, i], color=look.colours[0], linewidth=1.6)
@@ -217,20 +202,23 @@ class NomogramDisplay(Display):
         falling = np.zeros(len(at), dtype=bool)
         ordered = bool(scale.ticks) and isinstance(scale.ticks[0], float)
         if ordered and len(at) > 2 and (np.diff(at) > 1e-9).any() and (np.diff(at) < -1e-9).any():
-            slope = np.gradient(at)
-            falling = slope < 0
+            falling = np.gradient(at) < 0
         above = [(float(at[k]), scale.labels[k]) for k in np.flatnonzero(~falling)]
         below = [(float(at[k]), scale.labels[k]) for k in np.flatnonzero(falling)]
         if not ordered:  # levels that have no room above the line get it below
             below = [(place, text) for place, text, shown in spaced(above, step) if not shown]
             above = [tick for tick in above if tick not in below]
         for ticks, sign, side in ((above, -1.0, "bottom"), (below, 1.0, "top")):
-            for place, text, shown in spaced(ticks, step):
-                ax.plot([place, place], [i, i + sign * 0.13], color=look.colours[0], linewidth=0.9)
-                if shown:
-                    ax.text(
-                        place, i + sign * 0.18, text, ha="center", va=side, fontsize=SMALL, color=look.muted
-                    )
+            self._ticks(ax, look, i, spaced(ticks, step), sign, side, look.colours[0])
+
+    @staticmethod
+    def _ticks(
+        ax: Axes, look: Theme, i: int, ticks: list[tuple[float, str, bool]], sign: float, side: str, hue: str
+    ) -> None:
+        for at, text, shown in ticks:
+            ax.plot([at, at], [i, i + sign * 0.13], color=hue, linewidth=0.9)
+            if shown:
+                ax.text(at, i + sign * 0.18, text, ha="center", va=side, fontsize=SMALL, color=look.muted)
 
 
 def spaced(ticks: list[tuple[float, str]], step: float) -> list[tuple[float, str, bool]]:
@@ -240,20 +228,16 @@ def spaced(ticks: list[tuple[float, str]], step: float) -> list[tuple[float, str
     [True, False, True]
     """
     taken: list[tuple[float, float]] = []
-    out = []
+    written = set()
     # both ends first, then from left to right
     order = sorted(range(len(ticks)), key=lambda k: ticks[k][0])
-    first = [order[0], order[-1]] if order else []
-    written = set()
-    for k in dict.fromkeys([*first, *order]):
+    for k in dict.fromkeys([*order[:1], *order[-1:], *order]):
         at, text = ticks[k]
         half = 0.5 * step * (len(text) + 1)
         if all(at + half <= a or at - half >= b for a, b in taken):
             taken.append((at - half, at + half))
             written.add(k)
-    for k, (at, text) in enumerate(ticks):
-        out.append((at, text, k in written))
-    return out
+    return [(at, text, k in written) for k, (at, text) in enumerate(ticks)]
 
 
 def _scales(as_sum: Additive, low: FloatArray, high: FloatArray) -> list[Scale]:

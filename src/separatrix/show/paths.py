@@ -10,17 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
-from separatrix.show.look import LINES, MARKERS, Display, Theme, head, limit_colours, mixed
+from separatrix.show.look import MARKERS, Axes, Display, Theme, head, key, limit_colours, mixed
 from separatrix.show.reading import ShownTable, check_fitted, name_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass(eq=False)
@@ -96,32 +93,26 @@ class OptimiserPathDisplay(Display):
             _check_path(name, one)
         paths = {str(name): np.asarray(one.path_.coef)[:, [a, b]] for name, one in models.items()}
         values = {str(name): np.asarray(one.path_.objective) for name, one in models.items()}
-        ends = {name: one.path_ for name, one in models.items()}
-        lowest = min(models, key=lambda name: float(ends[name].objective[-1]))
+        lowest = min(models, key=lambda name: float(models[name].path_.objective[-1]))
+        end = models[lowest].path_
         objective = models[lowest]._objectives_of(X, y, sample_weight)[0][0]
         every = np.vstack(list(paths.values()))
         low, high = every.min(axis=0), every.max(axis=0)
         room = 0.18 * np.where(high > low, high - low, 1.0)
         low, high = low - room, high + room
         xx, yy = np.meshgrid(np.linspace(low[0], high[0], steps), np.linspace(low[1], high[1], steps))
-        coef, constant = ends[lowest].coef[-1].copy(), ends[lowest].intercept[-1]
+        coef, constant = end.coef[-1].copy(), end.intercept[-1]
         height = np.empty(xx.size)
         for i, (u, v) in enumerate(zip(xx.ravel(), yy.ravel())):
             coef[a], coef[b] = u, v
             height[i] = objective.evaluate(objective.from_user(coef, constant), order=0).value
-        held = [
-            *(["the intercept"] if objective.fit_intercept else []),
-            *(["other columns"] if table.p > 2 else []),
-        ]
-        note = (
-            f"Contours of the objective with {' and '.join(held)} at the last point of the path."
-            if held
-            else ""
-        )
-        best = np.array([ends[lowest].coef[-1][a], ends[lowest].coef[-1][b]])
+        held = ["the intercept"] * bool(objective.fit_intercept) + ["other columns"] * (table.p > 2)
+        where = f"with {' and '.join(held)} at the last point of the path"
+        note = f"Contours of the objective {where}." if held else ""
+        best = np.array([end.coef[-1][a], end.coef[-1][b]])
         return cls(
             paths, values, (f"coefficient of {table.names[a]}", f"coefficient of {table.names[b]}"), xx, yy,
-            height.reshape(xx.shape), best, float(ends[lowest].objective[-1]), note, title,
+            height.reshape(xx.shape), best, float(end.objective[-1]), note, title,
         ).plot(ax, theme=theme)  # fmt: skip
 
     @property
@@ -133,31 +124,20 @@ class OptimiserPathDisplay(Display):
         return f"Path over contours of the objective: {'; '.join(each)}."
 
     def _draw(self, ax: Axes, look: Theme) -> None:
-        from matplotlib.lines import Line2D
-
         floor = min(self.lowest, float(self.height.min()))
         over = self.height - floor
         span = float(over.max()) or 1.0
         levels = floor + span * np.geomspace(2e-4, 0.9, 14)
-        ax.contour(
-            self.xx,
-            self.yy,
-            self.height,
-            levels=levels,
-            colors=[mixed(look.frame, look.ground, 0.5)],
-            linewidths=0.7,
-            zorder=1,
-        )
+        faint = [mixed(look.frame, look.ground, 0.5)]
+        ax.contour(self.xx, self.yy, self.height, levels=levels, colors=faint, linewidths=0.7, zorder=1)
         self.lines_ = []
         for i, (name, at) in enumerate(self.paths.items()):
             steps = len(at) - 1
-            self.lines_ += ax.plot(
-                *at.T, color=look.colours[i], linestyle=LINES[i], marker=MARKERS[i], linewidth=2.0,
-                markersize=4.5 if steps <= 200 else 0, zorder=3,
-                label=f"{name}, {steps} step{'s' if steps != 1 else ''}",
-            )  # fmt: skip
+            said = f"{name}, {steps} step{'s' if steps != 1 else ''}"
+            dots: dict[str, Any] = {"marker": MARKERS[i], "markersize": 4.5 if steps <= 200 else 0}
+            self.lines_ += ax.plot(*at.T, linewidth=2.0, label=said, **dots, **look.line(i))
         ax.plot(*self.best, "*", color=look.ink, markersize=13, markeredgecolor=look.ground, zorder=5)
-        star = Line2D([], [], linestyle="none", marker="*", color=look.ink, markersize=10, label="last point")
+        star = key("last point", linestyle="none", marker="*", color=look.ink, markersize=10)
         ax.set(xlabel=self.labels[0], ylabel=self.labels[1])
         head(ax, look, self.title or "The way to the minimum", self.note, [*self.lines_, star])
 

@@ -50,27 +50,18 @@ def find_plane(table: ShownTable, columns: Any, codes: np.ndarray | None) -> Pla
     caption = ""
     if len(chosen) < table.p:
         held = [f"{table.names[j]} = {_short(table.base[j])}" for j in range(table.p) if j not in chosen]
-        rest = f" and {len(held) - 4} more" if len(held) > 5 else ""
-        shown = held if not rest else held[:4]
-        caption = "Regions with the other columns held at their median or most frequent value: " + ", ".join(
-            shown
-        )
-        caption += f"{rest}; rows differ from it."
+        shown = ", ".join(held) if len(held) <= 5 else f"{', '.join(held[:4])} and {len(held) - 4} more"
+        caption = "Regions with the other columns held at their median or most frequent value: "
+        caption += f"{shown}; rows differ from it."
     names = [table.names[j] for j in chosen]
-    if len(chosen) == 1:
-        return Plane(
-            np.column_stack([cells[:, 0], np.zeros(table.n)]),
-            lambda at: table.rows(len(at), {chosen[0]: at[:, 0]}),
-            (names[0], "class"),
-            caption,
-            strip=True,
-        )
-    return Plane(
-        cells,
-        lambda at: table.rows(len(at), {chosen[0]: at[:, 0], chosen[1]: at[:, 1]}),
-        (names[0], names[1]),
-        caption,
-    )
+    strip = len(chosen) == 1
+    if strip:
+        names, cells = [*names, "class"], np.column_stack([cells, np.zeros(table.n)])
+
+    def back(at: FloatArray) -> Any:
+        return table.rows(len(at), {j: at[:, i] for i, j in enumerate(chosen)})
+
+    return Plane(cells, back, (names[0], names[1]), caption, strip)
 
 
 def _projected(table: ShownTable, kind: str, codes: np.ndarray | None) -> Plane:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -18,19 +18,8 @@ from scipy.stats import rankdata
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
-from separatrix.show.look import LINES, Display, Theme, head, limit_colours
-from separatrix.show.reading import (
-    check_classifier,
-    codes_of,
-    name_of,
-    need_y,
-    positive_scores,
-    scores_of,
-    two_sided,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from separatrix.show import reading
+from separatrix.show.look import DASHED, Axes, Display, Theme, head, limit_colours
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,22 +58,22 @@ def _given(
     y: Any, scores: Any, label: Any, what: str
 ) -> tuple[dict[str, tuple[np.ndarray, FloatArray]], str]:
     """Name → (is the class, score), from one set of scores or a mapping of them; and the class."""
-    need_y(y, what)
-    positive, label = two_sided(y, label)
+    reading.need_y(y, what)
+    positive, label = reading.two_sided(y, label)
     named = dict(scores) if isinstance(scores, Mapping) else {"": scores}
     limit_colours(len(named), "curves")
-    return {str(k): (positive, scores_of(v, len(positive))) for k, v in named.items()}, str(label)
+    return {str(k): (positive, reading.scores_of(v, len(positive))) for k, v in named.items()}, str(label)
 
 
 def _asked(
     model: BaseEstimator, X: Any, y: Any, label: Any, what: str
 ) -> tuple[dict[str, tuple[np.ndarray, FloatArray]], str]:
     """The same of fitted models: one, a mapping of several, or one of K classes, each against the rest."""
-    need_y(y, what)
-    models = dict(model) if isinstance(model, Mapping) else {name_of(model): model}
+    reading.need_y(y, what)
+    models = dict(model) if isinstance(model, Mapping) else {reading.name_of(model): model}
     out: dict[str, tuple[np.ndarray, FloatArray]] = {}
     first = next(iter(models.values()))
-    classes = check_classifier(first)
+    classes = reading.check_classifier(first)
     if label is None and len(classes) > 2:
         if len(models) > 1:
             raise ValueError(
@@ -92,15 +81,15 @@ def _asked(
             )
         limit_colours(len(classes), "classes")
         for c in classes.tolist():
-            scores, _ = positive_scores(first, X, c, probability=False)
-            codes = codes_of(classes, y, len(scores))
-            if (classes[codes] == c).any():
-                out[str(c)] = (np.asarray(classes[codes] == c), scores)
+            scores, _ = reading.positive_scores(first, X, c, probability=False)
+            positive = np.asarray(reading.labels_of(first, y, len(scores)) == c)
+            if positive.any():
+                out[str(c)] = (positive, scores)
         return out, "each class"
     limit_colours(len(models), "models")
     for name, one in models.items():
-        scores, named = positive_scores(one, X, label, probability=False)
-        positive, _ = two_sided(np.asarray(classes[codes_of(classes, y, len(scores))]), named)
+        scores, named = reading.positive_scores(one, X, label, probability=False)
+        positive, _ = reading.two_sided(reading.labels_of(first, y, len(scores)), named)
         out[str(name)] = (positive, scores)
     return out, str(named)
 
@@ -155,14 +144,10 @@ class _Rates(Display):
     def _made(
         cls, given: Any, answer: str, level: float, title: str | None, ax: Axes | None, theme: str | None
     ) -> Any:
-        if not 0 < float(level) < 1:
-            raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+        reading.check_level(level)
         curves = {name: cls._curve(positive, score, level) for name, (positive, score) in given.items()}
-        base = (
-            float(np.mean(next(iter(given.values()))[0]))
-            if len(given) == 1 or answer != "each class"
-            else np.nan
-        )
+        one = len(given) == 1 or answer != "each class"
+        base = float(np.mean(next(iter(given.values()))[0])) if one else np.nan
         return cls(curves, answer, base, float(level), title).plot(ax, theme=theme)
 
     @staticmethod
@@ -202,11 +187,11 @@ class RocDisplay(_Rates):
         return f"ROC curve of {self.answer}: {'; '.join(each)}."
 
     def _draw(self, ax: Axes, look: Theme) -> None:
-        ax.plot([0, 1], [0, 1], color=look.frame, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
+        ax.plot([0, 1], [0, 1], color=look.frame, linewidth=1.0, linestyle=DASHED, zorder=1)
         self.lines_ = []
         for i, (name, c) in enumerate(self.curves.items()):
             words = f"{name}, area {_area(c)}" if name else f"area {_area(c)}"
-            self.lines_ += ax.plot(c.x, c.y, color=look.colours[i], linestyle=LINES[i], label=words, zorder=3)
+            self.lines_ += ax.plot(c.x, c.y, label=words, **look.line(i))
         ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.02), xlabel="false alarms: share of the others called so")
         ax.set_ylabel(f"recall: share of {self.answer} found")
         caption = f"Areas with {100 * self.level:g} % intervals; the dashed line is chance."
@@ -250,14 +235,12 @@ class PrecisionRecallDisplay(_Rates):
     def _draw(self, ax: Axes, look: Theme) -> None:
         caption = ""
         if np.isfinite(self.base):
-            ax.axhline(self.base, color=look.frame, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
+            ax.axhline(self.base, color=look.frame, linewidth=1.0, linestyle=DASHED, zorder=1)
             caption = f"The dashed line is chance, the class's share {self.base:.3g}."
         self.lines_ = []
         for i, (name, c) in enumerate(self.curves.items()):
             words = f"{name + ', ' if name else ''}average precision {c.area:.3f}"
-            self.lines_ += ax.step(
-                c.x, c.y, where="post", color=look.colours[i], linestyle=LINES[i], label=words, zorder=3
-            )
+            self.lines_ += ax.step(c.x, c.y, where="post", label=words, **look.line(i))
         ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.03), xlabel=f"recall: share of {self.answer} found")
         ax.set_ylabel("precision: share of finds that are right")
         head(ax, look, self.title or f"What finding {self.answer} costs in precision", caption, self.lines_)

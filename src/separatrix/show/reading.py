@@ -21,6 +21,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
+from separatrix.core.words import and_more
 
 
 class ShownTable:
@@ -70,8 +71,7 @@ class ShownTable:
                 return int(column) % self.p
         elif str(column) in self.names:
             return self.names.index(str(column))
-        listed = ", ".join(self.names[:8]) + (f" and {self.p - 8} more" if self.p > 8 else "")
-        raise ValueError(f"column {column!r} is not in X: its columns are {listed}")
+        raise ValueError(f"column {column!r} is not in X: its columns are {and_more(self.names, 8)}")
 
     def numbers(self, which: Sequence[int] | None = None) -> FloatArray:
         """Columns as numbers (n, ·); one that is none is refused by name."""
@@ -275,6 +275,17 @@ def codes_of(classes: np.ndarray, y: Any, n: int) -> np.ndarray:
     if unknown:
         raise ValueError(f"label {unknown[0]!r} is not a class of the model: its classes are {list(known)}")
     return np.array([known[v] for v in labels.tolist()], dtype=np.intp)
+
+
+def labels_of(model: BaseEstimator, y: Any, n: int) -> np.ndarray:
+    """The labels as the classes of a fitted classifier (n,)."""
+    classes = check_classifier(model)
+    return np.asarray(classes[codes_of(classes, y, n)])
+
+
+def check_level(level: Any) -> None:
+    if not 0 < float(level) < 1:
+        raise ValueError(f"level must lie between 0 and 1, got {level!r}")
 
 
 def need_y(y: Any, what: str) -> None:

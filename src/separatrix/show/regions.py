@@ -8,18 +8,16 @@ Notes [6867] 5.1–5.3, [6321]; row V4. Cost: ``steps``² predictions.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
-from separatrix.show.look import MARKERS, Display, Theme, head, limit_colours
+from separatrix.core.words import joined
+from separatrix.show.look import DASHED, MARKERS, Axes, Display, Theme, head, key, limit_colours
 from separatrix.show.plane import Plane, find_plane
 from separatrix.show.reading import ShownTable, check_classifier, codes_of, last_step, name_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 HINGES = ("hinge", "squared_hinge")
 MACHINES = ("SVC", "NuSVC", "LinearSVC", "SubgradientSVC")
@@ -146,10 +144,9 @@ class DecisionRegionsDisplay(Display):
             extra.append("the margins")
         if len(self.support):
             extra.append(f"{len(self.support)} support vectors")
-        listed = ", ".join(extra[:-1]) + (" and " if len(extra) > 1 else "") + extra[-1]
         labels = [str(c) for c in self.classes.tolist()]
         named = ", ".join(labels[:-1]) + f" and {labels[-1]}"
-        return f"Decision regions of {self.model} for classes {named} over {axes}, with {listed}."
+        return f"Decision regions of {self.model} for classes {named} over {axes}, with {joined(extra)}."
 
     def _draw(self, ax: Axes, look: Theme) -> None:
         self._colour(ax, look)
@@ -158,12 +155,8 @@ class DecisionRegionsDisplay(Display):
         ax.set(xlim=self.box[:2], ylim=self.box[2:], xlabel=self.plane.labels[0], ylabel=self.plane.labels[1])
         if self.plane.strip:
             ax.set_yticks(range(len(self.classes)), [str(c) for c in self.classes.tolist()])
-        title = self.title or (
-            f"Where {self.model} decides for each class"
-            if self.certain
-            else f"Where {self.model} decides, and how surely"
-        )
-        head(ax, look, title, self.plane.caption, self._keys(look))
+        how = " for each class" if self.certain else ", and how surely"
+        head(ax, look, self.title or f"Where {self.model} decides{how}", self.plane.caption, self._keys(look))
 
     def _colour(self, ax: Axes, look: Theme) -> None:
         from matplotlib.colors import to_rgb
@@ -171,49 +164,34 @@ class DecisionRegionsDisplay(Display):
         k = len(self.classes)
         winner = self.lead.argmax(axis=2)
         sure = np.clip((self.share.max(axis=2) - 1 / k) / (1 - 1 / k), 0.0, 1.0)
-        strength = 0.30 if self.certain else FAINT + (STRONG - FAINT) * sure
         image = np.empty((*winner.shape, 4))
         image[..., :3] = np.array([to_rgb(c) for c in look.colours[:k]])[winner]
-        image[..., 3] = strength
-        ax.imshow(
-            image, extent=self.box, origin="lower", aspect="auto", interpolation="nearest", zorder=0
-        )  # fmt: skip
+        image[..., 3] = 0.30 if self.certain else FAINT + (STRONG - FAINT) * sure
+        ax.imshow(image, extent=self.box, origin="lower", aspect="auto", interpolation="nearest", zorder=0)
 
     def _lines(self, ax: Axes, look: Theme) -> None:
-        self.boundary_ = []
+        def level(heights: FloatArray, levels: list[float], **options: Any) -> Any:
+            return ax.contour(
+                self.xx, self.yy, heights, levels=levels, colors=[look.ink], zorder=2, **options
+            )
+
         k = len(self.classes)
-        for c in range(1 if k == 2 else 0, k):
-            lead = self.lead[..., c]
-            if (lead > 0).any() and (lead <= 0).any():
-                drawn = ax.contour(
-                    self.xx, self.yy, lead, levels=[0.0], colors=[look.ink], linewidths=1.7, zorder=2
-                )
-                self.boundary_.append(drawn)
+        leads = [self.lead[..., c] for c in range(1 if k == 2 else 0, k)]
+        met = [lead for lead in leads if (lead > 0).any() and (lead <= 0).any()]
+        self.boundary_ = [level(lead, [0.0], linewidths=1.7) for lead in met]
         self.margins_ = None
         if self.score is not None and (self.score.min() < 1 and self.score.max() > -1):
-            self.margins_ = ax.contour(
-                self.xx, self.yy, self.score, levels=[-1.0, 1.0], colors=[look.ink], linewidths=1.2,
-                linestyles=[(0, (4, 3))], zorder=2,
-            )  # fmt: skip
+            self.margins_ = level(self.score, [-1.0, 1.0], linewidths=1.2, linestyles=[DASHED])
 
     def _rows(self, ax: Any, look: Theme) -> None:
         crowd = 26 if len(self.points) <= 400 else 12 if len(self.points) <= 3000 else 5
+        dots: dict[str, Any] = {"s": crowd, "edgecolors": look.ground, "zorder": 3}
         if self.codes is None:
-            ax.scatter(
-                *self.points.T,
-                s=crowd,
-                c=look.muted,
-                marker="o",
-                edgecolors=look.ground,
-                linewidths=0.5,
-                zorder=3,
-            )
+            ax.scatter(*self.points.T, c=look.muted, marker="o", linewidths=0.5, **dots)
         else:
             for k in np.unique(self.codes):
-                ax.scatter(
-                    *self.points[self.codes == k].T, s=crowd, c=look.colours[k], marker=MARKERS[k],
-                    edgecolors=look.ground, linewidths=0.6, zorder=3,
-                )  # fmt: skip
+                at = self.points[self.codes == k].T
+                ax.scatter(*at, c=look.colours[k], marker=MARKERS[k], linewidths=0.6, **dots)
         self.rings_ = None
         if len(self.support):
             self.rings_ = ax.scatter(
@@ -223,28 +201,17 @@ class DecisionRegionsDisplay(Display):
             )  # fmt: skip
 
     def _keys(self, look: Theme) -> list[Any]:
-        from matplotlib.lines import Line2D
-
-        labels = [str(c) for c in self.classes.tolist()]
         keys = [
-            Line2D(
-                [], [], linestyle="none", marker=MARKERS[k], color=look.colours[k], markersize=6, label=label
-            )
-            for k, label in enumerate(labels)
+            key(str(c), linestyle="none", marker=MARKERS[k], color=look.colours[k], markersize=6)
+            for k, c in enumerate(self.classes.tolist())
         ]
         if self.boundary_:
-            keys.append(Line2D([], [], color=look.ink, linewidth=1.7, label="boundary"))
+            keys.append(key("boundary", color=look.ink, linewidth=1.7))
         if self.margins_ is not None:
-            keys.append(
-                Line2D([], [], color=look.ink, linewidth=1.2, linestyle=(0, (4, 3)), label="margins f = ±1")
-            )
+            keys.append(key("margins f = ±1", color=look.ink, linewidth=1.2, linestyle=DASHED))
         if len(self.support):
-            keys.append(
-                Line2D(
-                    [], [], linestyle="none", marker="o", markerfacecolor="none", color=look.ink, markersize=9,
-                    label="support vectors",
-                )
-            )  # fmt: skip
+            ring = {"linestyle": "none", "marker": "o", "markerfacecolor": "none", "markersize": 9}
+            keys.append(key("support vectors", color=look.ink, **ring))
         return keys
 
 

@@ -9,26 +9,15 @@ Notes [446] "Linear classification", [6867] 3.1.1; rows V4, G13. Cost O(n log n)
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_positive
-from separatrix.show.look import LINES, Display, Theme, head, say
-from separatrix.show.reading import (
-    check_classifier,
-    codes_of,
-    name_of,
-    need_y,
-    positive_scores,
-    probabilities,
-    two_sided,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from separatrix.show.look import LINES, Axes, Display, Theme, head, key, say
+from separatrix.show.reading import labels_of, name_of, need_y, positive_scores, probabilities, two_sided
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +61,8 @@ class _Cut(Display):
         model: BaseEstimator, X: Any, y: Any, label: Any, what: str
     ) -> tuple[np.ndarray, FloatArray, str]:
         need_y(y, what)
-        classes = check_classifier(model)
         values, label = positive_scores(model, X, label, probability=True)
-        positive, _ = two_sided(np.asarray(classes[codes_of(classes, y, len(values))]), label)
+        positive, _ = two_sided(labels_of(model, y, len(values)), label)
         return positive, values, str(label)
 
 
@@ -128,17 +116,9 @@ class ThresholdDisplay(_Cut):
         cuts = all_cuts(positive, p)
         called = cuts.found + cuts.alarms
         precision = np.where(called > 0, cuts.found / np.maximum(called, 1), np.nan)
+        recall, alarms = cuts.found / cuts.positives, cuts.alarms / cuts.negatives
         f1 = 2 * cuts.found / (called + cuts.positives)
-        return cls(
-            answer,
-            cuts.threshold,
-            cuts.found / cuts.positives,
-            precision,
-            cuts.alarms / cuts.negatives,
-            f1,
-            name,
-            title,
-        )
+        return cls(answer, cuts.threshold, recall, precision, alarms, f1, name, title)
 
     @property
     def best(self) -> float:
@@ -153,30 +133,13 @@ class ThresholdDisplay(_Cut):
         )
 
     def _draw(self, ax: Axes, look: Theme) -> None:
+        names = ("recall", "precision", "false alarms", "F₁")
         self.lines_ = []
-        shown = (
-            ("recall", self.recall),
-            ("precision", self.precision),
-            ("false alarms", self.alarms),
-            ("F₁", self.f1),
-        )
-        for i, (label, values) in enumerate(shown):
-            self.lines_ += ax.step(
-                self.threshold,
-                values,
-                where="pre",
-                color=look.colours[i],
-                linestyle=LINES[i],
-                label=label,
-                zorder=3,
-            )
+        for i, (label, values) in enumerate(zip(names, (self.recall, self.precision, self.alarms, self.f1))):
+            self.lines_ += ax.step(self.threshold, values, where="pre", label=label, **look.line(i))
         ax.axvline(self.best, color=look.frame, linewidth=1.0, zorder=1)
-        ax.set(
-            xlim=(0, 1),
-            ylim=(-0.01, 1.03),
-            xlabel=f"threshold on the probability of {self.answer}",
-            ylabel="share",
-        )
+        ax.set(xlim=(0, 1), ylim=(-0.01, 1.03), ylabel="share")
+        ax.set_xlabel(f"threshold on the probability of {self.answer}")
         caption = f"F₁ is largest at {self.best:.3g}: {self.f1.max():.3g}."
         head(ax, look, self.title or f"Where to call a row {self.answer}", caption, self.lines_)
 
@@ -226,21 +189,14 @@ class CostDisplay(_Cut):
 
     @classmethod
     def _made(
-        cls,
-        positive: np.ndarray,
-        p: FloatArray,
-        answer: str,
-        miss: Any,
-        alarm: Any,
-        name: str,
-        title: str | None,
+        cls, positive: np.ndarray, p: FloatArray, answer: str, miss: Any, alarm: Any, *named: Any
     ) -> CostDisplay:
         for word, value in (("miss", miss), ("alarm", alarm)):
             if not is_positive(value, finite=True):
                 raise ValueError(f"{word} must be a positive cost, got {value!r}")
         cuts = all_cuts(positive, p)
         cost = (float(miss) * (cuts.positives - cuts.found) + float(alarm) * cuts.alarms) / len(positive)
-        return cls(answer, cuts.threshold, cost, float(miss), float(alarm), name, title)
+        return cls(answer, cuts.threshold, cost, float(miss), float(alarm), *named)
 
     @property
     def best(self) -> float:
@@ -260,25 +216,12 @@ class CostDisplay(_Cut):
         )
 
     def _draw(self, ax: Axes, look: Theme) -> None:
-        from matplotlib.lines import Line2D
-
+        least: dict[str, Any] = {"color": look.colours[1], "markeredgecolor": look.ink, "marker": "o"}
+        least["linestyle"] = "none"
         self.lines_ = ax.step(
-            self.threshold,
-            self.cost,
-            where="pre",
-            color=look.colours[0],
-            zorder=3,
-            label="cost on these rows",
+            self.threshold, self.cost, where="pre", label="cost on these rows", **look.line(0)
         )
-        ax.plot(
-            [self.best],
-            [self.cost.min()],
-            "o",
-            color=look.colours[1],
-            markersize=8,
-            markeredgecolor=look.ink,
-            zorder=5,
-        )
+        ax.plot([self.best], [self.cost.min()], markersize=8, zorder=5, **least)
         # beyond what calling all rows, or none, costs there is nothing to choose
         top = 1.25 * max(float(min(self.cost[0], self.cost[-1])), 3.0 * float(self.cost.min())) or 1.0
         right = self.best < 0.62
@@ -287,28 +230,10 @@ class CostDisplay(_Cut):
             f"best {self.best:.3g}", ha="left" if right else "right", va="top",
         )  # fmt: skip
         ax.axvline(self.theory, color=look.frame, linewidth=1.1, linestyle=LINES[1], zorder=1)
-        keys = [
-            *self.lines_,
-            Line2D(
-                [],
-                [],
-                linestyle="none",
-                marker="o",
-                color=look.colours[1],
-                markeredgecolor=look.ink,
-                markersize=7,
-                label="least",
-            ),
-            Line2D(
-                [], [], color=look.frame, linestyle=LINES[1], linewidth=1.1, label=f"theory {self.theory:.3g}"
-            ),
-        ]
-        ax.set(
-            xlim=(0, 1),
-            ylim=(-0.08 * top, top),
-            xlabel=f"threshold on the probability of {self.answer}",
-        )
-        ax.set_ylabel("cost a row")
+        theory = key(f"theory {self.theory:.3g}", color=look.frame, linestyle=LINES[1], linewidth=1.1)
+        keys = [*self.lines_, key("least", markersize=7, **least), theory]
+        ax.set(xlim=(0, 1), ylim=(-0.08 * top, top), ylabel="cost a row")
+        ax.set_xlabel(f"threshold on the probability of {self.answer}")
         there = f"at 0.5 a row costs {self._at(0.5):.3g}, at best {self.cost.min():.3g}"
         caption = f"A miss costs {self.miss:g}, a false alarm {self.alarm:g}; {there}."
         head(ax, look, self.title or f"What calling a row {self.answer} costs", caption, keys)

@@ -196,10 +196,8 @@ def _meaning(
                     f"(first: {bad[0][:40]!r} in row {row}) read as missing; kinds={{{name!r}: 'nominal'}} keeps "
                     "them as words"
                 )
-            return Reading(name, "number", trial.style, trial.sign, empty=every, lenient=bool(bad)), [
-                *notes,
-                *more,
-            ]
+            reading = Reading(name, "number", trial.style, trial.sign, empty=every, lenient=bool(bad))
+            return reading, [*notes, *more]
     if kind not in AS_NUMBERS:
         found, more = _date_format(name, firm, said, forced=kind == "date")
         if found is not None:
@@ -339,14 +337,8 @@ def _take(values: np.ndarray, codes: np.ndarray, empty: Any) -> np.ndarray:
 
 def whole_numbers(values: np.ndarray) -> np.ndarray:
     """Whole numbers as integers, where none is missing."""
-    if (
-        len(values)
-        and np.all(np.isfinite(values))
-        and np.all(np.abs(values) < 2**53)
-        and np.all(values == np.rint(values))
-    ):
-        return values.astype(np.int64)
-    return values
+    kept = np.all(np.abs(values) < 2**53) and np.all(values == np.rint(values))  # neither holds of NaN
+    return values.astype(np.int64) if len(values) and kept else values
 
 
 def _is_code(words: Any, kind: str | None) -> bool:
@@ -357,9 +349,7 @@ def _is_code(words: Any, kind: str | None) -> bool:
         return False
     long = pc.binary_length(words)
     zero = pc.and_(pc.starts_with(words, "0"), pc.greater(long, 1))
-    if not (
-        pc.any(zero).as_py() or (pc.max(long).as_py() or 0) > 16
-    ):  # the common case, without a look at digits
+    if not (pc.any(zero).as_py() or (pc.max(long).as_py() or 0) > 16):  # the common case, no look at digits
         return False
     return _same_length_codes([w for w in pc.unique(words).to_pylist() if w is not None and w not in ALWAYS])
 

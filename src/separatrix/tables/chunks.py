@@ -21,6 +21,7 @@ from separatrix.tables.cells import Reading
 from separatrix.tables.delimited import Dialect, find_dialect, parse
 from separatrix.tables.formats.arrow import columns_of_arrow, open_columns
 from separatrix.tables.formats.json_lines import columns_of_records, json_records, read_json_lines
+from separatrix.tables.learned import spelled
 from separatrix.tables.load import ReadOptions, load, needs_frames, typed_reading
 from separatrix.tables.sources import MARKS, Columns, Source, TableError, decoded, open_source
 from separatrix.tables.table import Schema, lacks
@@ -292,9 +293,5 @@ def _as_trained(column: pd.Series, reading: Reading, start: int) -> pd.Series:
     here = typed_reading(reading.name, column).storage
     if here == reading.storage or {here, reading.storage} == {"number", "boolean"}:
         return column
-    words = [None if v is None or v != v else _spelled(v) for v in column.tolist()]
+    words = [None if v is None or v != v else spelled(v) for v in column.tolist()]
     return reading.read(pa.array(words, pa.string()), start + 1)
-
-
-def _spelled(value: Any) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -89,9 +89,8 @@ def is_table(text: str) -> bool:
         widths = Counter(line.count(delimiter) for line in lines)
         if '"' in text[:SAMPLE] and delimiter != "\t":
             try:
-                widths = Counter(
-                    len(row) - 1 for row in Dialect(delimiter=delimiter).cut(lines, strict=False)
-                )
+                rows = Dialect(delimiter=delimiter).cut(lines, strict=False)
+                widths = Counter(len(row) - 1 for row in rows)
             except csv.Error:
                 continue
         width, alike = widths.most_common(1)[0]

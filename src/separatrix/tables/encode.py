@@ -29,25 +29,9 @@ from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.data.estimator import KW_ONLY, Estimator, constructor
+from separatrix.tables import learned
 from separatrix.tables.cells import whole_numbers
 from separatrix.tables.kinds import LEFT_OUT, infer_kinds, kind_of
-from separatrix.tables.learned import (
-    DateColumn,
-    LearnedColumn,
-    LevelColumn,
-    NumberColumn,
-    SparseColumn,
-    WordColumn,
-    coded,
-    counts_of,
-    date_parts,
-    documents_of,
-    learn_dates,
-    moments_of,
-    numbers_of,
-    sparse_block,
-    words_of,
-)
 from separatrix.tables.sources import TableError
 from separatrix.tables.table import Table, lacks
 from separatrix.tables.text import TextFeatures
@@ -134,7 +118,7 @@ class TableEncoder(TransformerMixin, Estimator):
         check_is_fitted(self, "kinds_")
         used = {part.name: part for part in self._used()}
         lines = [f"{len(self.kinds_)} columns → {len(self._names)} for {self._for()}"]
-        sparse = [name for name, part in used.items() if isinstance(part, SparseColumn)]
+        sparse = [name for name, part in used.items() if isinstance(part, learned.SparseColumn)]
         if len(sparse) > 20:
             lines.append(
                 f"{len(sparse):,} columns of numbers, most of them 0: divided by their largest value"
@@ -161,7 +145,7 @@ class TableEncoder(TransformerMixin, Estimator):
         }
         n = len(frame)
         least = max(1, min(10, n // 100)) if isinstance(self.rare, str) else int(self.rare)
-        self._parts: list[LearnedColumn] = []
+        self._parts: list[learned.LearnedColumn] = []
         counts: dict[str, Any] = {}
         for name, kind in self.kinds_.items():
             column = frame[name]
@@ -170,25 +154,25 @@ class TableEncoder(TransformerMixin, Estimator):
             elif kind == "nominal":
                 self._parts.append(self._levels(name, column, least))
             elif kind == "date":
-                self._parts.append(learn_dates(name, column))
+                self._parts.append(learned.learn_dates(name, column))
             elif kind == "text":
                 features = clone(self.text) if self.text is not None else _default_text(n)
                 try:
-                    counts[name] = features._learn(documents_of(column))
+                    counts[name] = features._learn(learned.documents_of(column))
                 except ValueError as error:
                     raise TableError(f"column {name!r}: {error}") from None
-                self._parts.append(WordColumn(name, features))
+                self._parts.append(learned.WordColumn(name, features))
         self._set_outputs()
         return frame, counts
 
-    def _numbers(self, name: str, column: pd.Series) -> LearnedColumn:
+    def _numbers(self, name: str, column: pd.Series) -> learned.LearnedColumn:
         import pandas as pd
 
         if isinstance(column.dtype, pd.SparseDtype) and column.dtype.fill_value == 0:
             stored = np.asarray(column.array.sp_values, dtype=float)
             if np.isfinite(stored).all():
-                return SparseColumn(name, float(np.max(np.abs(stored), initial=0.0)) or 1.0)
-        values = numbers_of(name, column)
+                return learned.SparseColumn(name, float(np.max(np.abs(stored), initial=0.0)) or 1.0)
+        values = learned.numbers_of(name, column)
         seen = values[~np.isnan(values)]
         if not len(seen):
             seen = np.zeros(1)
@@ -197,14 +181,14 @@ class TableEncoder(TransformerMixin, Estimator):
         scale = float(filled.std()) * top
         whole = bool(np.all(seen >= 0) and np.array_equal(seen, np.rint(seen)))
         gaps = int(np.isnan(values).sum())
-        return NumberColumn(
+        return learned.NumberColumn(
             name, float(np.median(seen / top)) * top, float(filled.mean()) * top, scale or 1.0, gaps, whole
         )
 
-    def _levels(self, name: str, column: pd.Series, least: int) -> LevelColumn:
+    def _levels(self, name: str, column: pd.Series, least: int) -> learned.LevelColumn:
         import pandas as pd
 
-        words = words_of(column)
+        words = learned.words_of(column)
         seen = pd.Series(words).value_counts()
         order = sorted(seen.index, key=lambda level: (-int(seen[level]), level))
         kept = [level for level in order if seen[level] >= least][: self.max_levels]
@@ -212,16 +196,20 @@ class TableEncoder(TransformerMixin, Estimator):
         gaps = int(sum(w is None for w in words))
         alone = self.drop == "binary" and len(kept) == 2 and not pooled and not gaps
         reference = kept[0] if kept and (self.drop == "first" or alone) else None
-        return LevelColumn(name, tuple(sorted(kept)), pooled, gaps, reference)
+        return learned.LevelColumn(name, tuple(sorted(kept)), pooled, gaps, reference)
 
     def _set_outputs(self) -> None:
         """The names of what comes out, and where each comes from."""
         names, sources = [], []
         for part in self._used():
-            mine = [part.name] if self.form == "native" and not isinstance(part, DateColumn) else part.names()
-            if self.form == "native" and isinstance(part, DateColumn):
+            mine = (
+                [part.name]
+                if self.form == "native" and not isinstance(part, learned.DateColumn)
+                else part.names()
+            )
+            if self.form == "native" and isinstance(part, learned.DateColumn):
                 mine = [f"{part.name} {what}" for what in ("days", "month", "weekday")]
-            if self.form == "counts" and isinstance(part, NumberColumn):
+            if self.form == "counts" and isinstance(part, learned.NumberColumn):
                 mine = [part.name]
             names += mine
             sources += [part.name] * len(mine)
@@ -232,17 +220,17 @@ class TableEncoder(TransformerMixin, Estimator):
             )
         self._names, self.source_ = names, np.array(sources, dtype=object)
 
-    def _used(self) -> list[LearnedColumn]:
+    def _used(self) -> list[learned.LearnedColumn]:
         """The parts that this form shows."""
         if self.form == "linear":
             return self._parts
         if self.form == "native":
-            return [part for part in self._parts if not isinstance(part, WordColumn)]
+            return [part for part in self._parts if not isinstance(part, learned.WordColumn)]
         return [
             part
             for part in self._parts
-            if isinstance(part, (LevelColumn, WordColumn, SparseColumn))
-            or (isinstance(part, NumberColumn) and part.whole and not part.gaps)
+            if isinstance(part, (learned.LevelColumn, learned.WordColumn, learned.SparseColumn))
+            or (isinstance(part, learned.NumberColumn) and part.whole and not part.gaps)
         ]
 
     # ------------------------------------------------------------------------------------------ encoding
@@ -262,35 +250,34 @@ class TableEncoder(TransformerMixin, Estimator):
             return self._native(frame)
         blocks: list[Any] = []
         used = self._used()
-        neighbours = (list(run) for _, run in groupby(used, lambda part: isinstance(part, SparseColumn)))
-        runs = {run[0].name: run for run in neighbours if isinstance(run[0], SparseColumn)}
+        neighbours = (
+            list(run) for _, run in groupby(used, lambda part: isinstance(part, learned.SparseColumn))
+        )
+        runs = {run[0].name: run for run in neighbours if isinstance(run[0], learned.SparseColumn)}
         for part in used:
             column = frame[part.name]
-            if isinstance(part, NumberColumn):
-                values = numbers_of(part.name, column)
+            if isinstance(part, learned.NumberColumn):
+                values = learned.numbers_of(part.name, column)
                 if self.form == "counts":
-                    blocks.append(counts_of(part.name, values)[:, None])
+                    blocks.append(learned.counts_of(part.name, values)[:, None])
                 else:
                     blocks.append(part.columns(values, self.standardize))
-            elif isinstance(part, LevelColumn):
-                blocks.append(part.columns(*coded(column)))
-            elif isinstance(part, DateColumn):
-                blocks.append(part.columns(moments_of(part.name, column), self.standardize))
-            elif isinstance(part, WordColumn):
-                features = self._weighed(part)
-                held = counts.get(part.name)
-                done = (
-                    features.transform(documents_of(column))
-                    if held is None
-                    else features._weighted(held.copy())
-                )
-                blocks.append(done)
+            elif isinstance(part, learned.LevelColumn):
+                blocks.append(part.columns(*learned.coded(column)))
+            elif isinstance(part, learned.DateColumn):
+                blocks.append(part.columns(learned.moments_of(part.name, column), self.standardize))
+            elif isinstance(part, learned.WordColumn):
+                features, held = self._weighed(part), counts.get(part.name)
+                if held is None:
+                    blocks.append(features.transform(learned.documents_of(column)))
+                else:
+                    blocks.append(features._weighted(held.copy()))
             elif part.name in runs:  # side by side they were one matrix: read them as one
                 run: Any = runs[part.name]
-                blocks.append(sparse_block(frame, run, self.form == "linear" and self.standardize))
+                blocks.append(learned.sparse_block(frame, run, self.form == "linear" and self.standardize))
         dense = sum(block.shape[1] for block in blocks if isinstance(block, np.ndarray))
         wide = len(self._names) > max(WIDE, 2 * dense) or any(
-            isinstance(p, (WordColumn, SparseColumn)) for p in used
+            isinstance(p, (learned.WordColumn, learned.SparseColumn)) for p in used
         )
         if wide or self.form == "counts":
             return sp.csr_matrix(sp.hstack([sp.csr_matrix(b) for b in blocks], format="csr"))
@@ -305,7 +292,7 @@ class TableEncoder(TransformerMixin, Estimator):
             at += block.shape[1]
         return out
 
-    def _weighed(self, part: WordColumn) -> TextFeatures:
+    def _weighed(self, part: learned.WordColumn) -> TextFeatures:
         """The bag of words as this form weighs it."""
         features: TextFeatures = copy(part.features)
         features.weighting = "counts" if self.form == "counts" else part.features.weighting
@@ -317,21 +304,21 @@ class TableEncoder(TransformerMixin, Estimator):
         out: dict[str, Any] = {}
         for part in self._used():
             column = frame[part.name]
-            if isinstance(part, (NumberColumn, SparseColumn)):
-                values = numbers_of(part.name, column)
+            if isinstance(part, (learned.NumberColumn, learned.SparseColumn)):
+                values = learned.numbers_of(part.name, column)
                 out[part.name] = whole_numbers(values)
-            elif isinstance(part, LevelColumn):
-                words = words_of(column)
+            elif isinstance(part, learned.LevelColumn):
+                words = learned.words_of(column)
                 if len(part.levels) >= self.max_levels and part.pooled:
                     kept = set(part.levels)
                     words = np.array(
                         [w if w is None or w in kept else part.other for w in words], dtype=object
                     )
                 out[part.name] = words
-            elif isinstance(part, DateColumn):
-                moments = moments_of(part.name, column)
+            elif isinstance(part, learned.DateColumn):
+                moments = learned.moments_of(part.name, column)
                 empty = np.isnat(moments)
-                numbers = date_parts(moments, 0)  # since 1970: 0 would look like the edge of a family
+                numbers = learned.date_parts(moments, 0)  # since 1970: 0 would look like the edge of a family
                 out[f"{part.name} days"] = np.where(empty, np.nan, numbers["days"])
                 for what, spelling in (("month", MONTHS), ("weekday", DAYS)):
                     at = np.where(empty, 0, numbers[f"_{what}"]).astype(int)
@@ -343,24 +330,20 @@ class TableEncoder(TransformerMixin, Estimator):
     # ------------------------------------------------------------------------------------------ words
 
     def _for(self) -> str:
-        return {
-            "linear": "linear models",
-            "native": "naive Bayes and trees",
-            "counts": "naive Bayes on counts",
-        }[self.form]
+        read_by = ("linear models", "naive Bayes and trees", "naive Bayes on counts")
+        return dict(zip(FORMS, read_by))[self.form]
 
-    def _said(self, name: str, part: LearnedColumn | None) -> str:
+    def _said(self, name: str, part: learned.LearnedColumn | None) -> str:
         if part is None:
-            return (
-                f"left out ({self._why[name]})"
-                if name in self._why
-                else f"left out, as {self._for()} do not read it"
-            )
+            why = self._why.get(name)
+            return f"left out, as {self._for()} do not read it" if why is None else f"left out ({why})"
         if self.form == "native":
-            return {"Levels": "words as they are", "Dates": "days, month and weekday"}.get(
-                type(part).__name__, "numbers as they are"
+            if isinstance(part, learned.LevelColumn):
+                return "words as they are"
+            return (
+                "days, month and weekday" if isinstance(part, learned.DateColumn) else "numbers as they are"
             )
-        if isinstance(part, NumberColumn):
+        if isinstance(part, learned.NumberColumn):
             if self.form == "counts":
                 return "counts as they are"
             done = f"(x − {part.mean:.4g})/{part.scale:.4g}" if self.standardize else "as it is"
@@ -368,7 +351,7 @@ class TableEncoder(TransformerMixin, Estimator):
                 cells = f"{part.gaps:,} missing cell{'s' * (part.gaps > 1)}"
                 done += f"; {cells} → the median {part.median:.4g}, and a column that says so"
             return done
-        if isinstance(part, LevelColumn):
+        if isinstance(part, learned.LevelColumn):
             kept, parts = part.kept(), []
             if kept:
                 parts.append(f"0 or 1 for {', '.join(map(repr, kept[:6]))}{', …' if len(kept) > 6 else ''}")
@@ -381,11 +364,11 @@ class TableEncoder(TransformerMixin, Estimator):
             if part.gaps:
                 parts.append(f"a column for the {part.gaps:,} missing cell{'s' * (part.gaps > 1)}")
             return "; ".join(parts if part.pooled else [*parts, "a new level is 0 in all"])
-        if isinstance(part, DateColumn):
+        if isinstance(part, learned.DateColumn):
             return f"{', '.join(part.parts)}" + (
                 "; a missing date is the average one, and said" if part.gaps else ""
             )
-        if isinstance(part, WordColumn):
+        if isinstance(part, learned.WordColumn):
             return "; ".join(self._weighed(part).describe())
         return f"divided by {part.scale:.4g}"
 

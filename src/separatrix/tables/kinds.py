@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from separatrix.core.words import and_more
 from separatrix.tables.sources import TableError
 
 if TYPE_CHECKING:
@@ -84,11 +85,8 @@ def kind_of(column: pd.Series, name: str = "") -> tuple[str, str]:
         dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         used = column.nunique()
-        return (
-            ("constant", "one level")
-            if used < 2 and not column.isna().any()
-            else ("nominal", f"{used} levels")
-        )
+        same = used < 2 and not column.isna().any()
+        return ("constant", "one level") if same else ("nominal", f"{used} levels")
     seen = column.dropna()
     distinct = int(seen.nunique())
     if distinct == 0:
@@ -167,5 +165,4 @@ def listed(names: list[Any], most: int = 8) -> str:
     >>> listed(["a", "b", "c"], 2)
     "'a', 'b' and 1 more"
     """
-    shown = ", ".join(repr(n if len(str(n)) <= 60 else f"{str(n)[:59]}…") for n in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+    return and_more([repr(n if len(str(n)) <= 60 else f"{str(n)[:59]}…") for n in names], most)

@@ -97,11 +97,7 @@ class DateColumn:
     def columns(self, moments: np.ndarray, scaled: bool) -> np.ndarray:
         numbers = date_parts(moments, self.origin)
         mean, scale = np.array(self.mean), np.array(self.scale)
-        x = (
-            np.column_stack([numbers[part] for part in self.parts])
-            if self.parts
-            else np.empty((len(moments), 0))
-        )
+        x = np.array([numbers[part] for part in self.parts]).reshape(len(self.parts), len(moments)).T
         empty = np.isnat(moments)
         x = np.where(empty[:, None], mean, x)
         x = (x - mean) / scale if scaled else x
@@ -172,12 +168,10 @@ def numbers_of(name: str, column: pd.Series) -> np.ndarray:
     try:
         if pd.api.types.is_datetime64_any_dtype(column.dtype):
             raise ValueError
-        sparse = isinstance(column.dtype, pd.SparseDtype)
-        values = (
-            np.asarray(column.array.to_dense(), dtype=np.float64)
-            if sparse
-            else column.to_numpy(dtype=np.float64, na_value=np.nan)
-        )
+        if isinstance(column.dtype, pd.SparseDtype):
+            values = np.asarray(column.array.to_dense(), dtype=np.float64)
+        else:
+            values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (ValueError, TypeError):
         bad = next((v for v in column.tolist() if not _is_number(v)), column.iloc[0] if len(column) else "")
         raise TableError(
@@ -206,10 +200,10 @@ def words_of(column: pd.Series) -> np.ndarray:
 def coded(column: pd.Series) -> tuple[list[str], np.ndarray]:
     """The different words of a column, and each cell's place among them, −1 where missing."""
     codes, levels = column.factorize()
-    return [_spelled(v) for v in levels.tolist()], codes
+    return [spelled(v) for v in levels.tolist()], codes
 
 
-def _spelled(value: Any) -> str:
+def spelled(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 

@@ -105,11 +105,8 @@ def _of_file(source: Source, options: ReadOptions) -> RawTable:
     notes += more
     if not text.strip():
         raise source.refuse("nothing but blanks; give a table with a line of names and rows")
-    if source.format == "jsonl":
-        columns, more = read_json_lines(source, text)
-        return _understood(source, columns, options, notes + more)
-    if source.format == "arff":
-        columns, more = read_arff(source, text)
+    if source.format in ("jsonl", "arff"):
+        columns, more = (read_json_lines if source.format == "jsonl" else read_arff)(source, text)
         return _understood(source, columns, options, notes + more)
     if source.format == "text" and (kind := _kind_of_text(text)):
         return _of_file(replace(source, format=kind, notes=(*notes, f"its content is {kind}")), options)
@@ -265,11 +262,8 @@ def _of_frame(given: Any) -> RawTable:
     import pandas as pd
 
     try:
-        frame = (
-            given.copy()
-            if isinstance(given, pd.DataFrame)
-            else nw.from_native(given, eager_only=True).to_pandas()
-        )
+        own = isinstance(given, pd.DataFrame)
+        frame = given.copy() if own else nw.from_native(given, eager_only=True).to_pandas()
     except TypeError as error:
         raise TableError(
             f"a table is a path, a bundled name or a DataFrame in memory ({error}); give one of them"
@@ -283,12 +277,11 @@ def _of_frame(given: Any) -> RawTable:
         raise TableError(f"the frame has {len(frame)} rows and {frame.shape[1]} columns; give one with both")
     for name in frame.columns:
         values = frame[name]
-        if (
-            pd.api.types.is_float_dtype(values.dtype)
-            and np.isinf(values.to_numpy(dtype=float, na_value=np.nan)).any()
-        ):
-            row = int(np.flatnonzero(np.isinf(values.to_numpy(dtype=float, na_value=np.nan)))[0]) + 1
-            raise TableError(f"column {name!r} is infinite in row {row}; mend the cell or leave it empty")
+        if pd.api.types.is_float_dtype(values.dtype):
+            infinite = np.flatnonzero(np.isinf(values.to_numpy(dtype=float, na_value=np.nan)))
+            if len(infinite):
+                row = int(infinite[0]) + 1
+                raise TableError(f"column {name!r} is infinite in row {row}; mend the cell or leave it empty")
         if values.dtype == object:
             types = {type(v) for v in values.dropna()}
             if types and not types <= {str}:

@@ -132,11 +132,8 @@ def _finished(raw: RawTable, target: str | None, kinds: Mapping[str, str] | None
             f"{raw.name}: no column is left to predict from, as all are identifiers or constant; "
             "say what they are by kinds="
         )
-    twice = (
-        int(frame.duplicated().sum())
-        if labels is not None and frame.shape[1] <= 1000 and len(frame) <= 200_000
-        else 0
-    )
+    small = frame.shape[1] <= 1000 and len(frame) <= 200_000
+    twice = int(frame.duplicated().sum()) if labels is not None and small else 0
     if twice:
         notes.append(f"{twice:,} row{'s repeat' if twice > 1 else ' repeats'} the columns of an earlier row")
     readings = tuple(raw.readings[str(n)] for n in frame.columns)
@@ -154,11 +151,8 @@ def _labels(raw: RawTable, target: str, column: pd.Series, classes: bool) -> np.
         )
     if pd.api.types.is_numeric_dtype(column.dtype):
         labels = column.to_numpy()
-        if (
-            labels.dtype.kind == "f"
-            and np.array_equal(labels, np.rint(labels))
-            and np.abs(labels).max() < 2**53
-        ):
+        whole = labels.dtype.kind == "f" and np.array_equal(labels, np.rint(labels))
+        if whole and np.abs(labels).max() < 2**53:
             labels = labels.astype(np.int64)
     else:
         labels = column.astype(str).to_numpy(dtype=np.str_)

@@ -8,6 +8,7 @@ import shlex
 import textwrap
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -60,16 +61,9 @@ def run(
         say.note(f"{test}: {len(kept_apart[1]):,} rows kept apart")
     place = folder(Path(out) if out else Path("out", stem(asked.data)))
     with _Watch(say, ranked_by) as watch:
-        found = compare(
-            table,
-            models=wanted,
-            metric=ranked_by,
-            cost=matrix,
-            budget=budget or None,
-            test=kept_apart,
-            random_state=seed,
-            on_progress=watch,
-        )
+        given: dict[str, Any] = {"cost": matrix, "budget": budget or None, "test": kept_apart}
+        given |= {"metric": ranked_by, "random_state": seed, "on_progress": watch}
+        found = compare(table, models=wanted, **given)
     kept = _keep(found, table, place, asked.data)
     _answer(found, say)
     options = {"--models": models, "--metric": metric, "--cost": cost, "--test": test}
@@ -231,6 +225,10 @@ def as_data(found: Comparison, table: Table) -> dict[str, Any]:
     def scores(held: Any) -> dict[str, Any]:
         return {m: held[m]._asdict() for m in metrics if m in held}
 
+    def ranked(m: str) -> dict[str, Any]:
+        own = {"model": m, "title": found.titles[m], "worse": real.get(m, False)}
+        return {**own, "scores": scores(found.scores[m])}
+
     return {
         "source": table.source,
         "target": table.target,
@@ -238,23 +236,12 @@ def as_data(found: Comparison, table: Table) -> dict[str, Any]:
         "columns": dict(table.kinds),
         "classes": [str(c) for c in found.classes.tolist()],
         "notes": list(table.notes),
-        "alerts": [
-            {"kind": a.kind, "severity": a.severity, "column": a.column, "sentence": a.sentence}
-            for a in found.alerts
-        ],
+        "alerts": [asdict(a) for a in found.alerts],
         "metric": found.metric,
         "best": found.best,
         "equals": list(found.equals),
-        "ranking": [
-            {
-                "model": m,
-                "title": found.titles[m],
-                "worse": real.get(m, False),
-                "scores": scores(found.scores[m]),
-            }
-            for m in found.ranking
-        ],
-        "differences": [{k: getattr(d, k) for k in d.__dataclass_fields__} for d in found.differences],
+        "ranking": [ranked(m) for m in found.ranking],
+        "differences": [asdict(d) for d in found.differences],
         "verdict": found.verdict,
         "test": {m: scores(held) for m, held in found.tested.items()},
         "not_ranked": dict(found.cut),
@@ -262,14 +249,8 @@ def as_data(found: Comparison, table: Table) -> dict[str, Any]:
         "remarks": list(found.remarks),
         "forecast_seconds": dict(found.forecast),
         "folds": len(found.used),
-        "level": found.level,
-        "seconds": found.seconds,
-        "budget": found.budget,
-        "seed": found.seed,
-        "interrupted": found.interrupted,
-        "warnings": [
-            {"kind": kind.__name__, "text": text, "times": times} for kind, text, times in found.warned
-        ],
+        **{name: getattr(found, name) for name in ("level", "seconds", "budget", "seed", "interrupted")},
+        "warnings": [{"kind": kind.__name__, "text": text, "times": n} for kind, text, n in found.warned],
     }
 
 
@@ -302,13 +283,7 @@ def _answer(found: Comparison, say: Say) -> None:
 
 
 def _files(
-    found: Comparison,
-    table: Table,
-    place: Path,
-    kept: Path | str,
-    kept_apart: Any,
-    command: str,
-    say: Say,
+    found: Comparison, table: Table, place: Path, kept: Path | str, kept_apart: Any, command: str, say: Say
 ) -> None:
     """The files of an answer, each whole or not there, and what to do with them."""
     frame = found.to_frame("table")
@@ -324,16 +299,8 @@ def _files(
     if not found.interrupted:
         rows, answers = kept_apart or (None, None)
         say.note("drawing the report")
-        page = page_of(
-            say,
-            found,
-            X=table.frame,
-            y=table.labels,
-            X_test=rows,
-            y_test=answers,
-            source=table.source,
-            command=command,
-        )
+        given = {"X": table.frame, "y": table.labels, "X_test": rows, "y_test": answers}
+        page = page_of(say, found, **given, source=table.source, command=command)
         if page is not None:
             write_text(place / "report.html", page)
             written["report"] = place / "report.html"

@@ -29,19 +29,11 @@ OUT = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
 def run(
-    model_file: str,
-    data: str,
-    proba: bool,
-    out: str | None,
-    rows: int | None,
-    delimiter: str | None,
-    say: Say,
+    model: str, data: str, proba: bool, out: str | None, rows: int | None, delimiter: str | None, say: Say
 ) -> int:
-    kept = open_model(model_file, say)
+    kept = open_model(model, say)
     if proba and not hasattr(kept.model, "predict_proba"):
-        raise AppError(
-            f"{model_file}: {kept.name} has no probabilities; leave out --proba, or fit another model"
-        )
+        raise AppError(f"{model}: {kept.name} has no probabilities; leave out --proba, or fit another model")
     source = _source(data)
     form = _form(out, source)
     at_once = rows or kept.rows_at_once()

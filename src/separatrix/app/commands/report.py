@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,15 +21,9 @@ LEVEL = 0.95
 
 
 def run(
-    model_file: str,
-    data: str,
-    target: str | None,
-    out: str | None,
-    delimiter: str | None,
-    seed: int,
-    say: Say,
+    model: str, data: str, target: str | None, out: str | None, delimiter: str | None, seed: int, say: Say
 ) -> int:
-    kept = open_model(model_file, say)
+    kept = open_model(model, say)
     X, labels, left_out = kept.labelled(data, target, delimiter)
     codes = codes_in(labels, kept.classes)
     said = codes_in(kept.model.predict(X), kept.classes)
@@ -59,27 +54,18 @@ def run(
     say.result("")
     for line in grid(counts, [str(c) for c in kept.classes.tolist()]):
         say.result(line)
-    path = Path(out) if out else Path(model_file).parent / f"report-{stem(data)}.html"
-    command = shlex.join(["separatrix", "report", model_file, data])
-    page = page_of(
-        say,
-        model=kept.model,
-        X=X,
-        y=labels,
-        X_test=X,
-        y_test=labels,
-        source=data,
-        command=command,
-        fitted=kept.is_fitted_to(X, labels),
-        known=seen,
-    )
+    path = Path(out) if out else Path(model).parent / f"report-{stem(data)}.html"
+    command = shlex.join(["separatrix", "report", model, data])
+    given: dict[str, Any] = {"X": X, "y": labels, "X_test": X, "y_test": labels, "command": command}
+    given |= {"source": data, "fitted": kept.is_fitted_to(X, labels), "known": seen}
+    page = page_of(say, model=kept.model, **given)
     if page is not None:
         folder(path.parent)
         write_text(path, page)
         say.note(f"written: {path}", "bold")
     say.data(
         {
-            "model": model_file,
+            "model": model,
             "class": kept.name,
             "source": data,
             "rows": len(labels),

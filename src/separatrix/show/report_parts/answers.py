@@ -88,16 +88,8 @@ def judged(
     if X_test is not None:
         codes = codes_of(classes, y_test, _rows(X_test))
         P, said = answer(model, X_test)
-        return JudgedAnswers(
-            X_test,
-            np.arange(len(codes)),
-            codes,
-            P,
-            said,
-            f"the {len(codes):,} test rows",
-            rows_of(known) if X_test is X else "rows it had not seen",
-            own=True,
-        )
+        words, whose = f"the {len(codes):,} test rows", rows_of(known if X_test is X else 0.0)
+        return JudgedAnswers(X_test, np.arange(len(codes)), codes, P, said, words, whose, own=True)
     codes = codes_of(classes, y, _rows(X))
     if comparison is not None and name is not None:
         try:
@@ -145,7 +137,8 @@ def _folds(
             f"the {n:,} rows of the fit itself (a class is too small for folds), so that all looks too good"
         )
         return JudgedAnswers(X, np.arange(n), codes, P, said, words, rows_of(1.0), True)
-    folds = StratifiedKFold(min(FOLDS, least), shuffle=True, random_state=0)
+    count = min(FOLDS, least)
+    folds = StratifiedKFold(count, shuffle=True, random_state=0)
     said, P = np.zeros(n, dtype=np.intp), None
     for train, test in folds.split(np.zeros(n), codes):
         fitted = clone(model).fit(take(X, train), y[train])
@@ -153,7 +146,6 @@ def _folds(
         if own is not None:
             P = np.zeros((n, len(classes))) if P is None else P
             P[test] = own
-    count = min(FOLDS, least)
     words = f"{n:,} rows, each judged by a model that had not seen it ({count}-fold cross-validation)"
     return JudgedAnswers(X, np.arange(n), codes, P, said, words)
 

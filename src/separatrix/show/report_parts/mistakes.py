@@ -57,12 +57,11 @@ def mistakes(
     wrong = int(np.sum(found.said != found.codes))
     if not len(rows):
         return paragraph(f"None: all of {found.words} were answered right.")
-    intro = (
-        f"{wrong:,} of {len(found.codes):,} rows were answered wrong; these are the "
-        f"{len(rows)} whose own class was given the least probability."
-        if wrong > len(rows)
-        else f"{wrong:,} of {len(found.codes):,} rows {'was' if wrong == 1 else 'were'} answered wrong, worst first."
-    )
+    intro = f"{wrong:,} of {len(found.codes):,} rows {'was' if wrong == 1 else 'were'} answered wrong"
+    if wrong > len(rows):
+        intro += f"; these are the {len(rows)} whose own class was given the least probability."
+    else:
+        intro += ", worst first."
     places = found.rows[rows]
     cells = take(found.X, places)
     given = None if hasattr(cells, "tocsr") else ShownTable(cells)
@@ -136,18 +135,11 @@ def _pushes(start: float, c: FloatArray, names: list[str], texts: list[str], wha
     top, rest = order[:PUSHES], order[PUSHES:]
     far = max(float(np.abs(c).max(initial=0.0)), abs(float(c[rest].sum())), 1e-12)
     rows: list[list[Any]] = [["start", "", signed(start), ""]]
-    for j in top:
-        rows.append([soft(names[j]), texts[j], signed(c[j]), _bar(c[j] / far)])
+    rows += [[soft(names[j]), texts[j], signed(c[j]), _bar(c[j] / far)] for j in top]
     if len(rest):
         other = float(c[rest].sum())
-        rows.append(
-            [
-                f"{len(rest)} other {what}" if len(rest) > 1 else soft(names[rest[0]]),
-                "",
-                signed(other),
-                _bar(other / far),
-            ]
-        )
+        named = f"{len(rest)} other {what}" if len(rest) > 1 else soft(names[rest[0]])
+        rows.append([named, "", signed(other), _bar(other / far)])
     rows.append(["sum", "", signed(start + float(c.sum())), ""])
     made = table(["column", "cell", "adds", "against · for"], rows, caption=caption, left=(0, 1, 3))
     return made.replace('<td><span class="', '<td class="push"><span class="')

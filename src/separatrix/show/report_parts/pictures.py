@@ -48,16 +48,10 @@ def figure(display: Display, caption: str = "", *, wide: bool = False) -> str:
 
 
 def _drawn(display: Display) -> tuple[str, tuple[float, float]]:
-    plt = pyplot()
     held = io.BytesIO()
-    settings = {"svg.fonttype": "path", "svg.hashsalt": "separatrix"}
-    with plt.rc_context(settings):
-        display.figure_.savefig(
-            held,
-            format="svg",
-            dpi=110,
-            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
-        )
+    bare = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    with pyplot().rc_context({"svg.fonttype": "path", "svg.hashsalt": "separatrix"}):
+        display.figure_.savefig(held, format="svg", dpi=110, metadata=bare)
     wide, high = display.figure_.get_size_inches()
     return "data:image/svg+xml;base64," + base64.b64encode(held.getvalue()).decode(), (96 * wide, 96 * high)
 
@@ -80,22 +74,18 @@ def regions(model: BaseEstimator, X: Any, y: Any, names: list[str] | None = None
     if n > MOST_ROWS:
         keep = np.sort(np.random.default_rng(0).permutation(n)[:MOST_ROWS])
         X, y = take(X, keep), np.asarray(y)[keep]
-    columns = "lda" if X.shape[1] > 2 else None
-    found = attempt(
-        lambda: DecisionRegionsDisplay.from_estimator(model, X, y, columns=columns, steps=140, theme="light")
-    )
+
+    def over(columns: Any) -> Display | str:
+        draw = DecisionRegionsDisplay.from_estimator
+        return attempt(lambda: draw(model, X, y, columns=columns, steps=140, theme="light"))
+
+    found = over("lda" if X.shape[1] > 2 else None)
     if not isinstance(found, str) or hasattr(X, "tocsr"):
         return found
     if names is None:
         table = ShownTable(X)
         names = [name for name, number in zip(table.names, table.numeric) if number][:2]
-    if len(names) < 2:
-        return found
-    return attempt(
-        lambda: DecisionRegionsDisplay.from_estimator(
-            model, X, y, columns=tuple(names), steps=140, theme="light"
-        )
-    )
+    return found if len(names) < 2 else over(tuple(names))
 
 
 def roc(found: JudgedAnswers, classes: list[Any]) -> Display | str:
@@ -125,12 +115,9 @@ def confusion(found: JudgedAnswers, classes: list[Any], name: str) -> Display | 
 
     if len(classes) > MOST_PARTS:
         return f"{len(classes)} classes are too many for a picture"
-    labels = np.array([str(c) for c in classes])
-    return attempt(
-        lambda: ConfusionDisplay.from_predictions(
-            labels[found.codes], labels[found.said], classes=labels, name=name, theme="light"
-        )
-    )
+    labels, draw = np.array([str(c) for c in classes]), ConfusionDisplay.from_predictions
+    truth, said = labels[found.codes], labels[found.said]
+    return attempt(lambda: draw(truth, said, classes=labels, name=name, theme="light"))
 
 
 def nomogram(found: Sum, words: str) -> Display | str:
@@ -193,8 +180,6 @@ def coefficients(names: list[str], panels: list[Panel], level: float, note: str,
         told = f"The {len(shown)} largest of {len(names) - 1} coefficients. {told}"
     made = CoefficientsDisplay(words, names[1:], inner, level, shown, told)
     across = min(len(inner), 4)
-    made.size = (
-        3.4 + 2.6 * across + 0.8 * (across == 1),
-        (0.8 + 0.27 * len(shown)) * -(-len(inner) // across) + 1.2,
-    )
+    high = (0.8 + 0.27 * len(shown)) * -(-len(inner) // across) + 1.2
+    made.size = (3.4 + 2.6 * across + 0.8 * (across == 1), high)
     return attempt(lambda: made.plot(theme="light"))

@@ -24,6 +24,7 @@ from separatrix.show.report_parts.sums import before
 DRAWS = 200
 CELLS = 300_000  # n · p · K beyond which fits are too dear to repeat
 SECONDS = 20.0
+NONE = "No intervals: a penalised fit has no standard errors, and "
 
 
 def with_ends(
@@ -34,10 +35,7 @@ def with_ends(
     Z, labels = before(model)(X), np.asarray(y)
     n, p = Z.shape
     if n * p * len(panels) > CELLS:
-        return (
-            panels,
-            "No intervals: a penalised fit has no standard errors, and the table is too large to bootstrap here.",
-        )
+        return panels, NONE + "the table is too large to bootstrap here."
     fresh = clone(inner)
     if getattr(fresh, "calibrate", None) is not None:
         fresh.set_params(calibrate=None)
@@ -52,10 +50,7 @@ def with_ends(
                 rows = rng.integers(0, n, n)
             drawn.append(_weights(fresh.fit(take(Z, rows), labels[rows])))
             if time.perf_counter() - began > SECONDS:
-                return (
-                    panels,
-                    "No intervals: a penalised fit has no standard errors, and its bootstraps took too long.",
-                )
+                return panels, NONE + "its bootstraps took too long."
     found = np.array(drawn)
     if found.shape[1:] != (len(panels), len(panels[0].value)) or not np.isfinite(found).all():
         return panels, "No intervals: the fits to bootstraps of the rows have no finite coefficients."

@@ -194,25 +194,23 @@ def heads_of(model: BaseEstimator) -> tuple[Callable[[Any], FloatArray], str]:
                 f"{name_of(model)} is calibrated by steps or by pairs of classes, which is no sum over columns"
             )
         slope, offset = np.array([m.slope for m in maps]), np.array([m.offset for m in maps])
-        return (
-            lambda X: slope * np.asarray(inner.decision_function(seen(X))).reshape(-1, len(maps)) + offset
-        ), "logit" if k == 2 else "ovr"
+
+        def mapped(X: Any) -> FloatArray:
+            return slope * np.asarray(inner.decision_function(seen(X))).reshape(-1, len(maps)) + offset
+
+        return mapped, "logit" if k == 2 else "ovr"
+    mode = "logit" if k == 2 else "softmax"
     if hasattr(inner, "predict_joint_log_proba"):
-        return lambda X: _against_first(
-            np.asarray(inner.predict_joint_log_proba(seen(X)))
-        ), "logit" if k == 2 else "softmax"
-    return _log_odds(inner, seen, k), "logit" if k == 2 else "softmax"
+        return lambda X: _against_first(np.asarray(inner.predict_joint_log_proba(seen(X)))), mode
+    return _log_odds(inner, seen), mode
 
 
-def _log_odds(inner: BaseEstimator, seen: Callable[[Any], Any], k: int) -> Callable[[Any], FloatArray]:
+def _log_odds(inner: BaseEstimator, seen: Callable[[Any], Any]) -> Callable[[Any], FloatArray]:
     def odds(X: Any) -> FloatArray:
         Z = seen(X)
         with np.errstate(divide="ignore"):
-            logs = (
-                inner.predict_log_proba(Z)
-                if hasattr(inner, "predict_log_proba")
-                else np.log(inner.predict_proba(Z))
-            )
+            own = getattr(inner, "predict_log_proba", lambda Z: np.log(inner.predict_proba(Z)))
+            logs = own(Z)
         near = _against_first(np.asarray(logs))
         if not hasattr(inner, "decision_function"):
             return near
@@ -324,14 +322,8 @@ def _form(table: ShownTable, j: int, cells: list[Any], values: FloatArray) -> Fo
     x = np.asarray(cells, dtype=float)
     low, high = float(x.min()), float(x.max())
     whole = bool((x == np.rint(x)).all())
-    options: dict[str, Any] = {
-        "low": low,
-        "high": high,
-        "whole": whole,
-        "missing": gap,
-        "ends": ends,
-        "reach": reach,
-    }
+    options: dict[str, Any] = {"low": low, "high": high, "whole": whole, "missing": gap}
+    options |= {"ends": ends, "reach": reach}
     centre, width = 0.5 * (low + high), 0.5 * (high - low)
     size = float(np.abs(values).max())
     for kind in ("poly", "log", "beta"):

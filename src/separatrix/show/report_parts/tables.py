@@ -58,11 +58,8 @@ def ranking(comparison: Comparison) -> str:
     rows = []
     for place, name in enumerate(comparison.ranking, 1):
         own = comparison.scores[name]
-        title = comparison.titles.get(name, name)
-        cells: list[Any] = [
-            f"{place}. {title}",
-            _dots(own[by], reach, comparison.scores[comparison.best][by], told.get(name)),
-        ]
+        dots = _dots(own[by], reach, comparison.scores[comparison.best][by], told.get(name))
+        cells: list[Any] = [f"{place}. {comparison.titles.get(name, name)}", dots]
         for metric in shown:
             span = span_text(metric, own[metric])
             cells.append(MarkUp(f"{h(score_text(metric, own[metric].mean))}<small>{h(span)}</small>"))
@@ -135,11 +132,8 @@ def _reach(comparison: Comparison, by: str) -> tuple[float, float]:
     ends = [v for v in ends if np.isfinite(v)]
     if not ends:
         return 0.0, 1.0
-    far = 8 * max(
-        best.half if np.isfinite(best.half) else 0.0,
-        float(np.median(np.abs(np.array(means) - best.mean))),
-        1e-6,
-    )
+    half = best.half if np.isfinite(best.half) else 0.0
+    far = 8 * max(half, float(np.median(np.abs(np.array(means) - best.mean))), 1e-6)
     low, high = max(min(ends), best.mean - far), min(max(ends), best.mean + far)
     return (low, high) if high > low else (low - 0.5, low + 0.5)
 
@@ -195,11 +189,8 @@ def coefficients(names: list[str], panels: list[Panel], level: float) -> str:
             row: list[Any] = [names[j], number(panel.value[j], full=True)]
             if panel.ends is not None:
                 low, high = panel.ends[j]
-                row += [
-                    number(low, full=True),
-                    number(high, full=True),
-                    "yes" if low > 0 or high < 0 else "no",
-                ]
+                away = "yes" if low > 0 or high < 0 else "no"
+                row += [number(low, full=True), number(high, full=True), away]
             rows.append(row)
         caption = panel.title or "Coefficients"
         if panel.ends is not None:
@@ -219,25 +210,16 @@ def confusion(found: JudgedAnswers, classes: list[Any]) -> str:
     """Counts of (true class, answer), with the share of each class that is right."""
     k = len(classes)
     if k > 30:
-        right = np.array(
-            [
-                np.mean(found.said[found.codes == c] == c) if (found.codes == c).any() else np.nan
-                for c in range(k)
-            ]
-        )
-        order = np.argsort(np.where(np.isnan(right), 2.0, right), kind="stable")[:20]
-        rows = [[classes[c], int((found.codes == c).sum()), score_text("accuracy", right[c])] for c in order]
+        own = [found.said[found.codes == c] for c in range(k)]
+        share = np.array([np.mean(said == c) if len(said) else np.nan for c, said in enumerate(own)])
+        order = np.argsort(np.where(np.isnan(share), 2.0, share), kind="stable")[:20]
+        rows = [[classes[c], len(own[c]), score_text("accuracy", share[c])] for c in order]
         return table(["class", "rows", "right"], rows, caption=f"The 20 of {k} classes least often right")
     matrix = np.bincount(found.codes * k + found.said, minlength=k * k).reshape(k, k)
     rows = []
     for c in range(k):
         total = int(matrix[c].sum())
-        rows.append(
-            [
-                classes[c],
-                *(f"{v:,}" for v in matrix[c]),
-                score_text("accuracy", matrix[c, c] / total) if total else "–",
-            ]
-        )
+        right = score_text("accuracy", matrix[c, c] / total) if total else "–"
+        rows.append([classes[c], *(f"{v:,}" for v in matrix[c]), right])
     heads = ["really", *(f"called {c}" for c in classes), "right"]
     return table(heads, rows, caption="Answers to rows of each class (the most probable class is the answer)")

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.core.words import and_more, joined
 from separatrix.show.look import few_digits
 
 
@@ -167,6 +168,4 @@ def paragraph(text: str, kind: str = "") -> str:
 def listed(items: Sequence[str], most: int = 6) -> str:
     """Words joined: "a, b and c", or "a, b, … and 4 more"."""
     items = [str(v) for v in items]
-    if len(items) > most:
-        return f"{', '.join(items[:most])} and {len(items) - most} more"
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else ""
+    return joined(items) if len(items) <= most else and_more(items, most)

@@ -28,11 +28,8 @@ def read_folder(folder: Path) -> tuple[dict[str, list[str]], list[str] | None, l
             one = len(loose) == 1
             what = "1 file beside the folders was" if one else f"{len(loose):,} files beside the folders were"
             notes.append(f"{what} left out ({'' if one else 'first: '}{loose[0].name!r})")
-    tables = [
-        p.name
-        for p in loose
-        if re.search(r"\.(csv|tsv|parquet|jsonl|arff|svm|feather|arrow)(\.gz)?$", p.name)
-    ]
+    ending = re.compile(r"\.(csv|tsv|parquet|jsonl|arff|svm|feather|arrow)(\.gz)?$")
+    tables = [p.name for p in loose if ending.search(p.name)]
     if not found and tables:
         raise blank.refuse(f"a folder of tables, not of documents; name one of them: {', '.join(tables[:5])}")
     labelled = bool(found)
