@@ -29,7 +29,7 @@ _OWN = {
     "core.linear": "LinearRule",
     "core.links.powers": "link: Identity Log Inverse Sqrt InverseSquared",
     "core.links.probabilities": "link: Logit Probit CLogLog",
-    "core.losses": "loss: Logistic Multinomial Squared Hinge Perceptron SquaredHinge Exponential EpsilonInsensitive",
+    "core.losses": "loss: Logistic Multinomial Squared Hinge Perceptron SquaredHinge",
     "core.margins": "report: MarginReport TubeReport",
     "core.responses.binomial": "response: Binomial",
     "core.responses.gaussian": "response: Gaussian",
