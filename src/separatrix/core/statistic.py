@@ -9,16 +9,20 @@ A statistic is a frozen value. `of` computes it from a block of rows, `zero` is 
 from __future__ import annotations
 
 from dataclasses import fields
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 
-@cache
-def _names(kind: type) -> tuple[str, ...]:
-    """The fields of a dataclass, asked for with every block's statistic."""
-    return tuple(field.name for field in fields(kind))
+_NAMES: dict[type, tuple[str, ...]] = {}
+
+
+def _names(kind: Any) -> tuple[str, ...]:
+    """The fields of a class of statistics, looked up once: every block makes some."""
+    found = _NAMES.get(kind)
+    if found is None:
+        found = _NAMES[kind] = tuple(field.name for field in fields(kind))
+    return found
 
 
 class Statistic:

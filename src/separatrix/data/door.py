@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
+from separatrix.data.checks import is_count, is_positive
 from separatrix.data.labels import (
     as_labels,
     drop_absent_classes,
@@ -177,15 +178,3 @@ def column_name(estimator: object, j: int) -> str:
     """The name of column j in quotes where columns have names, else its index."""
     names = getattr(estimator, "feature_names_in_", None)
     return str(j) if names is None else repr(str(names[j]))
-
-
-def is_positive(value: object, *, finite: bool = False) -> bool:
-    """Whether a parameter is a real number above zero (no NaN, no boolean)."""
-    if not isinstance(value, (int, float, np.integer, np.floating)) or isinstance(value, bool):
-        return False
-    return bool(value > 0) and (not finite or bool(value < np.inf))
-
-
-def is_count(value: object) -> bool:
-    """Whether a parameter is a whole number."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

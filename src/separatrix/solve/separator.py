@@ -22,6 +22,7 @@ import numpy as np
 
 from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray
+from separatrix.data.checks import check_known
 from separatrix.data.door import read_labels, read_table, refuse_nonfinite
 from separatrix.data.engine import one_blas_thread
 from separatrix.data.rows import Rows
@@ -309,8 +310,7 @@ def linear_separator(X: Any, y: Any, *, method: str = "lp", fit_intercept: bool 
     >>> linear_separator(X[:, :1], [0, 1, 0, 1]).contradiction.weights.round(2)
     array([0.  , 0.17, 0.5 , 0.33])
     """
-    if method not in ("lp", "margin"):
-        raise ValueError(f'method {method!r} is unknown: use "lp" or "margin"')
+    check_known("method", method, "lp", "margin")
     X = read_table(_Door(), X, reset=True)
     classes, codes = read_labels(y, X.shape[0])
     if len(classes) != 2:

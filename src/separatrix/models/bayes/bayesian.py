@@ -23,11 +23,10 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
+from separatrix.data.checks import check_count, check_positive
 from separatrix.data.door import (
     as_labels,
     drop_absent_classes,
-    is_count,
-    is_positive,
     read_labels,
     read_table,
     read_weights,
@@ -232,12 +231,8 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
             )
         check_limits(self.tol, self.max_iter, self.n_jobs)
         check_class_weight(self.class_weight)
-        if not is_positive(self.intercept_precision, finite=True):
-            raise ValueError(
-                f"intercept_precision must be a positive number, got {self.intercept_precision!r}"
-            )
-        if not (is_count(self.n_samples) and self.n_samples >= 1):
-            raise ValueError(f"n_samples must be a whole number of at least 1, got {self.n_samples!r}")
+        check_positive("intercept_precision", self.intercept_precision, finite=True)
+        check_count("n_samples", self.n_samples)
 
     def _read(
         self, X: Any, y: Any, classes: Any, sample_weight: ArrayLike | None, *, reset: bool

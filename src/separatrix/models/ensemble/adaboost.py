@@ -23,8 +23,9 @@ from sklearn.utils import Tags, _safe_indexing, get_tags
 
 from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
+from separatrix.data.checks import check_positive
 from separatrix.data.columns import Encoding
-from separatrix.data.door import is_dask, is_frame, is_positive, read_table, read_weights
+from separatrix.data.door import is_dask, is_frame, read_table, read_weights
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.ensemble.boosting import Course, boost
 from separatrix.models.ensemble.members import refuse_given
@@ -150,8 +151,7 @@ class AdaBoostClassifier(WeightedVotes):
 
     def _check_parameters(self) -> None:
         self._check_members()
-        if not is_positive(self.learning_rate, finite=True):
-            raise ValueError(f"learning_rate must be a positive number, got {self.learning_rate!r}")
+        check_positive("learning_rate", self.learning_rate, finite=True)
         check_class_weight(self.class_weight)
         base = self.estimator
         usable = base is None or (hasattr(base, "fit") and hasattr(base, "predict"))

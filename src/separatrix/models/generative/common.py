@@ -26,11 +26,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray, logsumexp
 from separatrix.core.statistics.grouped import Members
+from separatrix.data.checks import check_count, check_positive
 from separatrix.data.door import (
     as_labels,
     drop_absent_classes,
-    is_count,
-    is_positive,
     read_some_labels,
     read_weights,
     refuse_one_class,
@@ -313,10 +312,8 @@ class Generative(TableReader):
 
     def _check_parameters(self) -> None:
         """Refuse, before data is read, what cannot be meant."""
-        if not is_positive(self.em_tol):
-            raise ValueError(f"em_tol must be a positive number, got {self.em_tol!r}")
-        if not (is_count(self.em_max_iter) and self.em_max_iter >= 1):
-            raise ValueError(f"em_max_iter must be a whole number of at least 1, got {self.em_max_iter!r}")
+        check_positive("em_tol", self.em_tol)
+        check_count("em_max_iter", self.em_max_iter)
         check_class_weight(self.class_weight)
 
     def _block_facts(self, block: Block, k: int) -> ClassFacts:

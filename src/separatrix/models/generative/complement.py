@@ -19,6 +19,7 @@ import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import GroupSums
+from separatrix.data.checks import check_flag
 from separatrix.data.counts import log_shares
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.generative.facts import Cells
@@ -121,8 +122,7 @@ class ComplementNB(MultinomialNB):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not isinstance(self.norm, (bool, np.bool_)):
-            raise ValueError(f"norm must be True or False, got {self.norm!r}")
+        check_flag("norm", self.norm)
 
     def _part(self, smoothing: Smoothing) -> ComplementPart:
         return ComplementPart(smoothing, bool(self.norm))

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import EPS, FloatArray, logsumexp
 from separatrix.core.statistics.grouped import GroupScatter
-from separatrix.data.door import is_count
+from separatrix.data.checks import is_count
 from separatrix.data.estimator import constructor
 from separatrix.models.base import LinearClassifier
 from separatrix.models.generative.answers import differences

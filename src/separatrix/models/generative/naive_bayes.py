@@ -17,8 +17,9 @@ from sklearn.utils import Tags
 from separatrix.core.caller import warn
 from separatrix.core.families import Family, family
 from separatrix.core.numerics import FloatArray
+from separatrix.data.checks import is_positive
 from separatrix.data.columns import Encoding
-from separatrix.data.door import column_name, is_positive, refuse_infinite
+from separatrix.data.door import column_name, refuse_infinite
 from separatrix.data.estimator import constructor
 from separatrix.models.generative.facts import ClassFacts, PartFacts
 from separatrix.models.generative.impossible import Findings

@@ -25,14 +25,8 @@ from separatrix.core.caller import warn
 from separatrix.core.links import Link
 from separatrix.core.numerics import FloatArray
 from separatrix.core.responses import GlmLoss, Response, response, response_name
-from separatrix.data.door import (
-    is_dask,
-    is_positive,
-    read_for_prediction,
-    read_table,
-    refuse_nonfinite,
-    rows_of,
-)
+from separatrix.data.checks import check_known, is_positive
+from separatrix.data.door import is_dask, read_for_prediction, read_table, refuse_nonfinite, rows_of
 from separatrix.data.engine import one_blas_thread
 from separatrix.data.estimator import KW_ONLY, Estimator, constructor
 from separatrix.data.observations import read_observations
@@ -190,8 +184,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         does the first, as R does, and a model of a table the second, as scikit-learn does.
         """
         check_is_fitted(self)
-        if kind not in ("mean", "link"):
-            raise ValueError(f'kind {kind!r} is unknown: use "mean" or "link"')
+        check_known("kind", kind, "mean", "link")
         cells, shift, whole = self._new_rows(X, offset, exposure, na)
         if is_dask(cells):
             if offset is not None or exposure is not None:

@@ -16,7 +16,8 @@ from separatrix.core.linear import single_rounding
 from separatrix.core.losses import Squared
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Gram, Moments, QRFactor, trustworthy
-from separatrix.data.door import is_positive, read_table, read_weights, refuse_nonfinite, rows_of
+from separatrix.data.checks import check_known, check_positive, is_positive
+from separatrix.data.door import read_table, read_weights, refuse_nonfinite, rows_of
 from separatrix.data.engine import sweep
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.rows import Block, Rows
@@ -120,14 +121,11 @@ class LeastSquaresClassifier(LinearClassifier):
         return (1, 2) if k == 2 else (k,)  # two classes: one row for ± coding, two for one-hot
 
     def _check_parameters(self) -> None:
-        if not is_positive(self.target, finite=True):
-            raise ValueError(f"target must be a positive number, got {self.target!r}")
-        if self.coding not in ("auto", "sign", "one-hot"):
-            raise ValueError(f'coding {self.coding!r} is unknown: use "auto", "sign" or "one-hot"')
+        check_positive("target", self.target, finite=True)
+        check_known("coding", self.coding, "auto", "sign", "one-hot")
         if not (self.alpha == 0 or is_positive(self.alpha, finite=True)):
             raise ValueError(f"alpha must be zero or positive, got {self.alpha!r}")
-        if self.solver not in ("direct", "newton"):
-            raise ValueError(f'solver {self.solver!r} is unknown: use "direct" or "newton"')
+        check_known("solver", self.solver, "direct", "newton")
         if self.record_path and self.solver != "newton":
             raise ValueError('record_path needs solver="newton": the direct solution has no path')
 

@@ -20,15 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.core.linear import in_single
 from separatrix.core.losses import Logistic, Multinomial
 from separatrix.core.numerics import FloatArray, expit, softmax
-from separatrix.data.door import (
-    is_count,
-    is_dask,
-    is_positive,
-    read_table,
-    read_weights,
-    refuse_nonfinite,
-    rows_of,
-)
+from separatrix.data.checks import is_count, is_positive
+from separatrix.data.door import is_dask, read_table, read_weights, refuse_nonfinite, rows_of
 from separatrix.data.engine import one_blas_thread
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.inference.mixin import PENALISED, Inferential

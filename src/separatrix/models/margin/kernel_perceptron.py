@@ -17,7 +17,8 @@ from sklearn.utils.metaestimators import available_if
 
 from separatrix.core.losses import Perceptron as Criterion
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import is_positive, read_for_prediction, read_table, read_weights
+from separatrix.data.checks import is_positive
+from separatrix.data.door import read_for_prediction, read_table, read_weights
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.rows import over_rows
 from separatrix.models.margin.kernels import check_gamma_and_degree, gamma_of

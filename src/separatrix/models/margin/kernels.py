@@ -16,15 +16,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 
 from separatrix.core.numerics import FloatArray, Index
-from separatrix.data.door import (
-    is_count,
-    is_dask,
-    is_positive,
-    read_for_prediction,
-    read_table,
-    read_weights,
-    refuse_nonfinite,
-)
+from separatrix.data.checks import check_count, is_positive
+from separatrix.data.door import is_dask, read_for_prediction, read_table, read_weights, refuse_nonfinite
 from separatrix.data.estimator import Estimator
 from separatrix.data.objects import Objects, are_objects
 from separatrix.data.rows import Rows
@@ -192,8 +185,7 @@ def check_gamma_and_degree(gamma: float | str, degree: int) -> None:
     """Refuse what no kernel has a meaning for."""
     if not (gamma in ("scale", "auto") if isinstance(gamma, str) else is_positive(gamma)):
         raise ValueError(f'gamma must be "scale", "auto" or a positive number, got {gamma!r}')
-    if not (is_count(degree) and degree >= 0):
-        raise ValueError(f"degree must be a whole number of at least 0, got {degree!r}")
+    check_count("degree", degree, 0)
 
 
 def _refuse_asymmetric(K: FloatArray, what: str, value: str, rule: str) -> None:

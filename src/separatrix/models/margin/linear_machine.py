@@ -15,7 +15,8 @@ import numpy as np
 from separatrix.core.margins import MarginReport
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
-from separatrix.data.door import column_name, is_positive, refuse_nonfinite
+from separatrix.data.checks import check_positive
+from separatrix.data.door import column_name, refuse_nonfinite
 from separatrix.data.rows import Rows
 from separatrix.models.parameters import check_limits
 from separatrix.problems.margin import MarginMachine, Proof
@@ -41,8 +42,7 @@ class LinearParameters(Protocol):
 
 def check_common(model: LinearParameters) -> None:
     """Refuse C, tolerances and liblinear's own parameters that cannot be meant."""
-    if not is_positive(model.C):
-        raise ValueError(f"C must be a positive number, got {model.C!r}")
+    check_positive("C", model.C)
     if model.intercept_scaling != 1:
         raise ValueError(
             f"intercept_scaling={model.intercept_scaling!r} undoes liblinear's penalty on the intercept: there is "

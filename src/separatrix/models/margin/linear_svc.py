@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from separatrix.core.margins import MarginReport
 from separatrix.core.numerics import FloatArray
+from separatrix.data.checks import check_known
 from separatrix.data.door import is_dask, read_table, read_weights, rows_of
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.pool import one_blas_thread
@@ -261,10 +262,8 @@ class LinearSVC(Calibrated, LinearClassifier):
             raise ValueError(
                 f'penalty {self.penalty!r} is not offered: a margin is ‖w‖², use "l2" (LogisticRegression likewise)'
             )
-        if self.loss not in ("hinge", "squared_hinge"):
-            raise ValueError(f'loss {self.loss!r} is unknown: use "squared_hinge" or "hinge"')
-        if self.multi_class not in ("ovr", "crammer_singer"):
-            raise ValueError(f'multi_class {self.multi_class!r} is unknown: use "ovr" or "crammer_singer"')
+        check_known("loss", self.loss, "squared_hinge", "hinge")
+        check_known("multi_class", self.multi_class, "ovr", "crammer_singer")
         check_common(self)
         squared, hard = self.loss == "squared_hinge", bool(np.isinf(self.C))
         solver = dual_solver(self.dual, self.solver, squared=squared)

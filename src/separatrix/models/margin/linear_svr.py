@@ -21,7 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.core.linear import LinearRule
 from separatrix.core.margins import TubeReport
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import is_dask, is_positive, read_for_prediction, read_table, read_weights, rows_of
+from separatrix.data.checks import check_known, is_positive
+from separatrix.data.door import is_dask, read_for_prediction, read_table, read_weights, rows_of
 from separatrix.data.estimator import KW_ONLY, Estimator, constructor
 from separatrix.data.labels import read_numbers
 from separatrix.data.pool import one_blas_thread
@@ -126,10 +127,7 @@ class LinearSVR(RegressorMixin, Estimator):
         return LinearRule(self.coef_, float(self.intercept_[0])).score(cells)
 
     def _check_parameters(self) -> str:
-        if self.loss not in ("epsilon_insensitive", "squared_epsilon_insensitive"):
-            raise ValueError(
-                f'loss {self.loss!r} is unknown: use "epsilon_insensitive" or "squared_epsilon_insensitive"'
-            )
+        check_known("loss", self.loss, "epsilon_insensitive", "squared_epsilon_insensitive")
         if not (self.epsilon == 0 or is_positive(self.epsilon, finite=True)):
             raise ValueError(f"epsilon must be zero or positive, got {self.epsilon!r}")
         check_common(self)

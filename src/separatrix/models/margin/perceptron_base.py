@@ -17,10 +17,9 @@ from numpy.typing import ArrayLike
 
 from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
+from separatrix.data.checks import check_count, check_positive
 from separatrix.data.door import (
-    is_count,
     is_dask,
-    is_positive,
     read_labels,
     read_weights,
     refuse_one_class,
@@ -69,12 +68,8 @@ class MistakeDriven(Classifier):
 
     def _check_shared(self) -> None:
         check_limits(1.0 if self.tol is None else self.tol, self.max_iter, self.n_jobs)
-        if not is_positive(self.eta0, finite=True):
-            raise ValueError(f"eta0 must be a positive number, got {self.eta0!r}")
-        if not (is_count(self.n_iter_no_change) and self.n_iter_no_change >= 1):
-            raise ValueError(
-                f"n_iter_no_change must be a whole number of at least 1, got {self.n_iter_no_change!r}"
-            )
+        check_positive("eta0", self.eta0, finite=True)
+        check_count("n_iter_no_change", self.n_iter_no_change)
         if self.average and self.pocket:
             raise ValueError("average=True and pocket=True are two answers to one question: choose one")
         check_class_weight(self.class_weight)

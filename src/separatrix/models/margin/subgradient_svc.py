@@ -20,9 +20,9 @@ from sklearn.utils import Tags
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistic import Statistic
+from separatrix.data.checks import check_positive, is_positive
 from separatrix.data.door import (
     drop_absent_classes,
-    is_positive,
     read_labels,
     read_table,
     read_weights,
@@ -119,8 +119,7 @@ class SubgradientSVC(LinearClassifier):
         return self
 
     def _check_parameters(self) -> None:
-        if not is_positive(self.c, finite=True):
-            raise ValueError(f"c must be a positive number, got {self.c!r}")
+        check_positive("c", self.c, finite=True)
         if self.eta is not None and not is_positive(self.eta, finite=True):
             raise ValueError(f"eta must be a positive number or None, got {self.eta!r}")
         if self.schedule not in SCHEDULES:

@@ -16,7 +16,7 @@ import numpy as np
 
 from separatrix.core.margins import TUBE
 from separatrix.core.numerics import FloatArray, Index
-from separatrix.data.door import is_positive
+from separatrix.data.checks import is_positive
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.margin.kernels import Definiteness, row_key
 from separatrix.models.margin.support_vector_regressor import SupportVectorRegressor

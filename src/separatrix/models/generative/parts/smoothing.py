@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import is_positive
+from separatrix.data.checks import is_positive
 
 
 @dataclass(frozen=True)
