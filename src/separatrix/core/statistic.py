@@ -9,10 +9,9 @@ A statistic is a frozen value. `of` computes it from a block of rows, `zero` is 
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-
 
 _NAMES: dict[type, tuple[str, ...]] = {}
 
@@ -37,6 +36,10 @@ class Statistic:
                 sealed = value.view()
                 sealed.flags.writeable = False
                 object.__setattr__(self, name, sealed)
+
+    def __add__(self, other: Self) -> Self:
+        """Field by field; what merges in another way says so itself."""
+        return type(self)(*(getattr(self, name) + getattr(other, name) for name in _names(type(self))))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor, so that what comes out of a pickle is sealed again.

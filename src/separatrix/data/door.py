@@ -31,6 +31,7 @@ __all__ = [
     "as_labels",
     "column_name",
     "drop_absent_classes",
+    "finite_moments",
     "is_count",
     "is_dask",
     "is_frame",
@@ -125,6 +126,13 @@ def rows_of(
         )
     single = getattr(X, "dtype", None) == np.float32
     return Rows(parts, edges[-1], int(X.shape[1]), edges, y, weight, single)
+
+
+def finite_moments(estimator: object, rows: Rows) -> Moments:
+    """The moments of the rows; a cell that is not finite is refused by column and row."""
+    moments = rows.moments()
+    refuse_nonfinite(estimator, rows, moments)
+    return moments
 
 
 def refuse_nonfinite(estimator: object, rows: Rows, moments: Moments) -> None:

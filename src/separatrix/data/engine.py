@@ -185,9 +185,8 @@ def each_in_threads(work: Callable[[T], None], items: Sequence[T]) -> None:
     tasks = [threads(workers).submit(work, item) for item in items]
     try:
         for task in tasks:
-            while (
-                not task.done()
-            ):  # a wait without end would not notice a Ctrl-C that another thread was given
+            # a wait without end would not notice a Ctrl-C that another thread was given
+            while not task.done():
                 wait((task,), SIGNAL)
             task.result()
     finally:
