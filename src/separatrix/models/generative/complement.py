@@ -25,8 +25,8 @@ from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.generative.facts import Cells
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.multinomial_nb import MultinomialNB
-from separatrix.models.generative.parts.bag import BagPart
-from separatrix.models.generative.parts.smoothing import Smoothing
+from separatrix.models.generative.parts.counted import BagPart, Smoothing
+from separatrix.models.generative.parts.part import Solved
 from separatrix.models.generative.state import Derived, Report, report
 from separatrix.models.generative.verified import Equations, LabelledRows, share_equations
 
@@ -40,9 +40,7 @@ class ComplementPart(BagPart):
 
     norm: bool = False
 
-    def solve(
-        self, s: GroupSums, weight: FloatArray, findings: Findings, model: Generative
-    ) -> tuple[float, float]:
+    def solve(self, s: GroupSums, weight: FloatArray, findings: Findings, model: Generative) -> Solved:
         k, p = s.value.shape
         self.count, self.all = s.value, s.value.sum(axis=0)
         self.add = self.smoothing.rows(np.empty((1, p)))[0]

@@ -17,7 +17,7 @@ from separatrix.data.moments import class_power_sums
 from separatrix.data.rows import Block
 from separatrix.models.generative.facts import ClassFacts, PartFacts
 from separatrix.models.generative.naive import Naive
-from separatrix.models.generative.parts.normal import NormalPart
+from separatrix.models.generative.parts.measured import NormalPart
 from separatrix.models.generative.state import Derived, Report, publish, report, state
 
 TIES = ("none", "class", "feature", "both")

@@ -24,12 +24,9 @@ from separatrix.data.estimator import constructor
 from separatrix.models.generative.facts import ClassFacts, PartFacts
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.naive import Naive
-from separatrix.models.generative.parts.bernoulli import BernoulliPart
-from separatrix.models.generative.parts.levels import LevelsPart
-from separatrix.models.generative.parts.normal import NormalPart
-from separatrix.models.generative.parts.of_family import FamilyPart
+from separatrix.models.generative.parts.counted import BernoulliPart, LevelsPart, Smoothing
+from separatrix.models.generative.parts.measured import FamilyPart, NormalPart
 from separatrix.models.generative.parts.part import ColumnsPart
-from separatrix.models.generative.parts.smoothing import Smoothing
 
 # variance over mean beyond which whole numbers (years, prices, codes) are no counts of events
 OVERDISPERSED = 3.0
@@ -104,9 +101,8 @@ class NaiveBayes(Naive):
         refuse_infinite(self, cells)
         if reset:
             self._choose(cells)
-        self._parts = [
-            copy(part) for part in self._parts
-        ]  # those of a fit that may be refused stay as they are
+        # those of a fit that may be refused stay as they are
+        self._parts = [copy(part) for part in self._parts]
         for part in self._parts:
             if isinstance(part, LevelsPart):
                 part.least = [max(1, len(self._encoding.columns[j].levels)) for j in part.columns]
