@@ -27,10 +27,10 @@ from separatrix.data.checks import check_count, check_positive
 from separatrix.data.door import (
     as_labels,
     drop_absent_classes,
+    finite_moments,
     read_labels,
     read_table,
     read_weights,
-    refuse_nonfinite,
     refuse_one_class,
     rows_of,
 )
@@ -267,8 +267,7 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
         totals = np.bincount(codes, weight, minlength=k).astype(float)
         weight = row_weights(self.class_weight, self.classes_, codes, totals, weight)
         rows = rows.with_targets(codes * 2.0 - 1.0 if k == 2 else codes, weight)
-        moments = rows.moments()
-        refuse_nonfinite(self, rows, moments)
+        moments = finite_moments(self, rows)
         size = (k - 1) * (rows.p + int(bool(self.fit_intercept)))
         if size > MOST_PARAMETERS:
             raise ValueError(

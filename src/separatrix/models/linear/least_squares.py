@@ -17,7 +17,7 @@ from separatrix.core.losses import Squared
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Gram, Moments, QRFactor, trustworthy
 from separatrix.data.checks import check_known, check_positive, is_positive
-from separatrix.data.door import read_table, read_weights, refuse_nonfinite, rows_of
+from separatrix.data.door import finite_moments, read_table, read_weights, rows_of
 from separatrix.data.engine import sweep
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.rows import Block, Rows
@@ -25,7 +25,7 @@ from separatrix.models.base import LinearClassifier
 from separatrix.models.linear.verdicts import single_findings
 from separatrix.models.parameters import listed
 from separatrix.solve.linear import LinearFit, Problem, minimise
-from separatrix.solve.registry import SOLVERS
+from separatrix.solve.registry import NEWTON
 from separatrix.verdict import build
 from separatrix.verdict.from_objectives import Part, separated_classes, verdict_from_objectives
 from separatrix.verdict.gaps import ROUNDING
@@ -143,9 +143,7 @@ class LeastSquaresClassifier(LinearClassifier):
         else:
             target = np.where(codes == 1, t, -t)[:, None]
         rows = rows.with_targets(target, weight)
-        moments = rows.moments()
-        refuse_nonfinite(self, rows, moments)
-        return rows, moments
+        return rows, finite_moments(self, rows)
 
     def _statistic(self, rows: Rows) -> Gram | QRFactor:
         """The Gram matrix where it keeps the digits, else a QR factor."""
@@ -158,7 +156,7 @@ class LeastSquaresClassifier(LinearClassifier):
     def _newton(self, rows: Rows, moments: Moments) -> tuple[FloatArray, FloatArray, list[LinearFit]]:
         """One Newton step from zero for each column of targets, through the ordinary solver."""
         fits = [
-            minimise(problem, SOLVERS["newton"], tol=1e-16, max_iter=20, record=self.record_path)
+            minimise(problem, NEWTON, tol=1e-16, max_iter=20, record=self.record_path)
             for problem in self._problems(rows, moments)
         ]
         if self.record_path:

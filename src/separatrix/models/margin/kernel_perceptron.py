@@ -137,10 +137,8 @@ class KernelPerceptron(MistakeDriven):
             self._bound(machine, gram, rows, len(course.mistakes)) if course.ended == "separated" else None
             for machine, course in zip(machines, courses, strict=True)
         ]
-        self._keep_bounds(bounds)
         margins = [m.sign[rows] * self._chosen_scores(k, m, gram)[rows] for k, m in enumerate(machines)]
-        verdict = self._judged(courses, bounds, margins, scale[rows] if len(scale) else scale)
-        self._finished(verdict, began)
+        self._conclude(courses, bounds, margins, scale[rows] if len(scale) else scale, began)
         return self
 
     @available_if(online)

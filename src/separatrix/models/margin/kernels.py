@@ -17,7 +17,7 @@ from sklearn.utils import Tags
 
 from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.checks import check_count, is_positive
-from separatrix.data.door import is_dask, read_for_prediction, read_table, read_weights, refuse_nonfinite
+from separatrix.data.door import finite_moments, is_dask, read_for_prediction, read_table, read_weights
 from separatrix.data.estimator import Estimator
 from separatrix.data.objects import Objects, are_objects
 from separatrix.data.rows import Rows
@@ -25,9 +25,8 @@ from separatrix.problems.kernels import KERNELS, Kernel, Points, centre_of
 
 DENSE_SHARE = 10  # a sparse table is laid out dense where that takes at most so many times its memory
 LOOKED_AT = 500  # rows whose kernel matrix is tested for a negative eigenvalue
-SYMMETRIC = (
-    1e-5  # asymmetry of a given kernel matrix, relative to its largest value, that rounding may explain
-)
+# asymmetry of a given kernel matrix, relative to its largest value, that rounding may explain
+SYMMETRIC = 1e-5
 
 
 @dataclass(frozen=True)
@@ -77,8 +76,7 @@ class KernelModel(Estimator):
             )
         X = read_table(self, X, reset=reset)
         rows = Rows.of(X)
-        moments = rows.moments()
-        refuse_nonfinite(self, rows, moments)
+        moments = finite_moments(self, rows)
         if self.kernel == "precomputed":
             return self._read_matrix(X)
         X = X.astype(np.float64, copy=False)
