@@ -53,9 +53,6 @@ class Poisson(base.Family):
     def _natural(self, rate: FloatArray) -> base.Arrays:
         return (np.log(rate),)
 
-    def _from_natural(self, eta: FloatArray) -> base.Parameters:
-        return {"rate": np.exp(eta)}
-
     def _derivatives(self, eta: FloatArray) -> base.Derivatives:
         rate = np.exp(eta)
         return rate, (rate,), lambda: matrix((rate,))
