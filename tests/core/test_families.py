@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
+from scipy.special import expit
 
 from separatrix.core.families import (
     FAMILIES,
@@ -24,7 +25,7 @@ from separatrix.core.families import (
     Poisson,
     family,
 )
-from tests.core.family_cases import assert_same, draw, every, flat, merged, unflat
+from tests.core.family_cases import draw, every, flat, merged, unflat
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -89,14 +90,6 @@ def test_log_densities_agree_with_scipy(case):
     assert_allclose(
         case.family.log_density(x, case.parameters), case.reference(x, case.parameters), rtol=1e-10
     )
-
-
-@every
-def test_natural_parameters_go_there_and_back(case):
-    fam = case.family
-    eta = fam.natural(case.parameters)
-    assert_same(fam.from_natural(eta), case.parameters, rtol=1e-14)
-    assert_allclose(flat(fam.natural(fam.from_natural(eta))), flat(eta), rtol=1e-13)
 
 
 @every
@@ -198,15 +191,13 @@ def test_extreme_values_stay_finite():
     assert_allclose(
         poisson.log_density(1e300, {"rate": 1e300}), -0.5 * np.log(2 * np.pi) - 0.5 * np.log(1e300)
     )
-    assert_allclose(poisson.from_natural(poisson.natural({"rate": rates}))["rate"], rates, rtol=1e-12)
+    assert_allclose(np.exp(poisson.natural({"rate": rates})[0]), rates, rtol=1e-12)
     assert poisson.moment_residual({"rate": rates}, (rates,)) < 1e-12
 
     coin = {"probability": np.array([0.0, 1.0, 1e-300, 0.5])}
     assert_allclose(Bernoulli().log_density(0, coin), [0, -np.inf, -1e-300, np.log(0.5)])
     assert_allclose(Bernoulli().log_density(1, coin), [-np.inf, 0, np.log(1e-300), np.log(0.5)])
-    assert_allclose(
-        Bernoulli().from_natural(Bernoulli().natural(coin))["probability"], coin["probability"], rtol=1e-12
-    )
+    assert_allclose(expit(Bernoulli().natural(coin)[0]), coin["probability"], rtol=1e-12)
 
     never = {"probabilities": [0.0, 0.25, 0.75]}
     assert_allclose(Categorical(3).log_density([0, 1, 2], never), [-np.inf, np.log(0.25), np.log(0.75)])
@@ -214,9 +205,7 @@ def test_extreme_values_stay_finite():
     assert_allclose(
         Multinomial().log_density([[0, 1, 0], [1, 0, 0], [0, 0, 0]], never), [np.log(0.25), -np.inf, 0]
     )
-    assert_allclose(
-        Categorical(3).from_natural(Categorical(3).natural(never))["probabilities"], [0, 0.25, 0.75]
-    )
+    assert_allclose(np.exp(Categorical(3).natural(never)[0]), [0, 0.25, 0.75])
 
     x = np.array([1e-300, 1e-5, 1.0, 1e5, 1e300])
     for shape, rate in [(1e-3, 1e-300), (0.5, 1e-300), (2.0, 1e-300), (1e3, 1e-300)]:

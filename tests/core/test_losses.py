@@ -9,11 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy.optimize import minimize_scalar
 
 from separatrix.core.losses import (
-    EpsilonInsensitive,
-    Exponential,
     Hinge,
     Logistic,
     Loss,
@@ -23,6 +20,7 @@ from separatrix.core.losses import (
     SquaredHinge,
 )
 from tests.draws import examples
+from tests.losses import EpsilonInsensitive, Exponential
 
 mp = mpmath.mpf
 
@@ -36,41 +34,31 @@ def _silence():
 
 @dataclass(frozen=True)
 class Case:
-    """A loss of one score, its formula in mpmath, its corners, and the domain of its conjugate (in a, for y)."""
+    """A loss of one score, its formula in mpmath, and its corners."""
 
     loss: Loss
     formula: Any
     corners: Any = lambda y: ()
-    domain: Any = lambda y: (-np.inf, np.inf)
 
 
 CASES = {
-    "logistic": Case(
-        Logistic(), lambda e, y: mpmath.log1p(mpmath.exp(-y * e)), domain=lambda y: tuple(sorted((0.0, -y)))
-    ),
+    "logistic": Case(Logistic(), lambda e, y: mpmath.log1p(mpmath.exp(-y * e))),
     "squared": Case(Squared(), lambda e, y: (e - y) ** 2 / 2),
-    "hinge": Case(
-        Hinge(), lambda e, y: max(mp(0), 1 - y * e), lambda y: (y,), lambda y: tuple(sorted((0.0, -y)))
-    ),
-    "perceptron": Case(
-        Perceptron(), lambda e, y: max(mp(0), -y * e), lambda y: (0.0,), lambda y: tuple(sorted((0.0, -y)))
-    ),
+    "hinge": Case(Hinge(), lambda e, y: max(mp(0), 1 - y * e), lambda y: (y,)),
+    "perceptron": Case(Perceptron(), lambda e, y: max(mp(0), -y * e), lambda y: (0.0,)),
     "squared hinge": Case(
         SquaredHinge(),
         lambda e, y: max(mp(0), 1 - y * e) ** 2,
         lambda y: (y,),
-        lambda y: (-np.inf, 0.0) if y > 0 else (0.0, np.inf),
     ),
     "exponential": Case(
         Exponential(),
         lambda e, y: mpmath.exp(-y * e),
-        domain=lambda y: (-np.inf, 0.0) if y > 0 else (0.0, np.inf),
     ),
     "epsilon insensitive": Case(
         EpsilonInsensitive(0.25),
         lambda e, y: max(mp(0), abs(e - y) - mp(0.25)),
         lambda y: (y - 0.25, y + 0.25),
-        lambda y: (-1.0, 1.0),
     ),
 }
 every = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
@@ -159,66 +147,6 @@ def test_slope_increases_and_curvature_is_not_negative(case, data, a, b):
     assert one(case.loss.slope, low, y) <= one(case.loss.slope, high, y)
     assert one(case.loss.curvature, a, y) >= 0
     assert one(case.loss.value, a, y) >= 0
-
-
-# ---- every loss: conjugate ----
-
-
-@every
-@quick
-@given(data=st.data(), eta=scores, share=st.floats(0, 1))
-def test_fenchel_young_inequality_with_equality_at_the_slope(case, data, eta, share):
-    y = draw_target(data, case.loss)
-    value, slope = one(case.loss.value, eta, y), one(case.loss.slope, eta, y)
-    low, high = (max(min(v, 50.0), -50.0) for v in case.domain(y))
-    a = low + share * (high - low)
-    conjugate = one(case.loss.conjugate, a, y)
-    assert np.isfinite(conjugate)
-    assert value + conjugate >= a * eta - 1e-12 * (1 + abs(value) + abs(conjugate) + abs(a * eta))
-    tight = one(case.loss.conjugate, slope, y)
-    assert value + tight == pytest.approx(
-        slope * eta, rel=1e-12, abs=1e-12 * (1 + abs(value) + abs(slope * eta))
-    )
-
-
-@every
-@pytest.mark.parametrize("y", [-1.0, 1.0])
-@pytest.mark.parametrize("share", [0.01, 0.3, 0.5, 0.9])
-def test_conjugate_is_the_largest_of_a_eta_less_the_loss(case, y, share):
-    low, high = (max(min(v, 4.0), -4.0) for v in case.domain(y))
-    a = low + share * (high - low)
-    found = minimize_scalar(
-        lambda e: one(case.loss.value, e, y) - a * e,
-        bounds=(-60, 60),
-        method="bounded",
-        options={"xatol": 1e-11, "maxiter": 2000},
-    )
-    assert one(case.loss.conjugate, a, y) == pytest.approx(-found.fun, abs=1e-8)
-
-
-@every
-@pytest.mark.parametrize("y", [-1.0, 1.0])
-def test_conjugate_is_infinite_exactly_outside_its_domain(case, y):
-    low, high = case.domain(y)
-    for end, outside in ((low, -1.0), (high, 1.0)):
-        if not np.isfinite(end):
-            continue
-        assert np.isfinite(one(case.loss.conjugate, end, y))
-        a = end + outside * 1e-3
-        assert one(case.loss.conjugate, a, y) == np.inf
-        # and rightly: along some ray a·η − ℓ(η) has no bound
-        assert a * outside * 1e9 - one(case.loss.value, outside * 1e9, y) > 1e5
-
-
-@every
-@quick
-@given(data=st.data(), s=st.floats(0, 1), t=st.floats(0, 1))
-def test_conjugate_is_convex(case, data, s, t):
-    y = draw_target(data, case.loss)
-    low, high = (max(min(v, 20.0), -20.0) for v in case.domain(y))
-    a, b = low + s * (high - low), low + t * (high - low)
-    ca, cb, middle = (one(case.loss.conjugate, v, y) for v in (a, b, 0.5 * (a + b)))
-    assert middle <= 0.5 * (ca + cb) + 1e-12 * (1 + abs(ca) + abs(cb))
 
 
 # ---- every loss: extremes, symmetry, types ----
@@ -349,5 +277,3 @@ def test_an_unfinished_loss_says_what_it_lacks():
 
     with pytest.raises(NotImplementedError, match="Bare must define derivatives"):
         Bare().value(np.zeros(1), np.ones(1))
-    with pytest.raises(NotImplementedError, match="Bare must define conjugate"):
-        Bare().conjugate(np.zeros(1), np.ones(1))

@@ -1,4 +1,4 @@
-"""The multinomial loss: against differences, its gauge, permutations, its conjugate, far out."""
+"""The multinomial loss: against differences, its gauge, permutations, far out."""
 
 import warnings
 
@@ -107,30 +107,6 @@ def test_two_classes_of_the_multinomial_are_the_logistic_of_the_difference(eta):
         np.testing.assert_allclose(slope[:, 0], -s, rtol=1e-13, atol=1e-300)
         np.testing.assert_allclose(curvature[:, 0, 0], c, rtol=1e-13, atol=1e-300)
         np.testing.assert_allclose(curvature[:, 0, 1], -c, rtol=1e-13, atol=1e-300)
-
-
-@quick
-@given(softmax_rows(), st.randoms(use_true_random=False))
-def test_multinomial_fenchel_young(drawn, random):
-    eta, y = drawn
-    value, slope = MULTI.value_slope(eta, y)
-    tight = MULTI.conjugate(slope, y)
-    np.testing.assert_allclose(value + tight, (slope * eta).sum(axis=1), atol=1e-11)
-    q = np.array([[random.random() + 1e-3 for _ in row] for row in eta])
-    a = q / q.sum(axis=1, keepdims=True)
-    a[np.arange(len(y)), y] -= 1.0
-    conjugate = MULTI.conjugate(a, y)
-    assert np.isfinite(conjugate).all()
-    assert (value + conjugate >= (a * eta).sum(axis=1) - 1e-11).all()
-
-
-def test_multinomial_conjugate_by_hand_and_outside_its_domain():
-    y = np.array([0, 0, 0])
-    a = np.array([[-0.5, 0.25, 0.25], [-0.5, 0.25, 0.0], [0.5, -0.25, -0.25]])
-    conjugate = MULTI.conjugate(a, y)
-    assert conjugate[0] == pytest.approx(0.5 * np.log(0.5) + 0.5 * np.log(0.25))
-    assert conjugate[1] == np.inf  # does not sum to zero
-    assert conjugate[2] == np.inf  # a negative probability
 
 
 @pytest.mark.parametrize("size", [1e3, 1e4])

@@ -45,7 +45,6 @@ def test_scatter_agrees_with_long_double_also_when_merged(kind, table, cut):
         assert np.all(np.abs(s.joint_scatter() - S) <= 1e-13 * np.outer(length, length) + 1e-300)
         np.testing.assert_array_equal(s.scatter(), s.joint_scatter()[:P, :P])
         np.testing.assert_array_equal(s.cross(), s.joint_scatter()[:P, P:])
-        np.testing.assert_array_equal(s.target_scatter(), s.joint_scatter()[P:, P:])
 
 
 @quick

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import strategies as st
 from scipy import sparse
 
-from separatrix.core.losses import Exponential, Hinge, Logistic, Multinomial, Squared, SquaredHinge
+from separatrix.core.losses import Hinge, Logistic, Multinomial, Squared, SquaredHinge
 from separatrix.data.rows import Rows
 from separatrix.problems.coordinates import (
     Coordinates,
@@ -16,6 +16,7 @@ from separatrix.problems.coordinates import (
 from separatrix.problems.objective import Objective
 from tests.data.naive import Naive
 from tests.draws import examples
+from tests.losses import Exponential
 
 quick = examples(12)
 

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 
 from separatrix import LogisticRegression
-from separatrix.core.losses import Exponential, Logistic, Multinomial, Squared, SquaredHinge
+from separatrix.core.losses import Logistic, Multinomial, Squared, SquaredHinge
 from separatrix.data.rows import Rows
 from separatrix.solve.linear import Problem
 from separatrix.solve.outcome import Account
 from separatrix.solve.registry import SOLVERS
+from tests.losses import Exponential
 from tests.solve.cases import draw, least, quick, run, seeds, value_of
 
 

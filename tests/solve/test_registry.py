@@ -8,8 +8,6 @@ import pytest
 
 from separatrix import LogisticRegression
 from separatrix.core.losses import (
-    EpsilonInsensitive,
-    Exponential,
     Hinge,
     Logistic,
     Multinomial,
@@ -20,6 +18,7 @@ from separatrix.core.losses import (
 from separatrix.data.door import rows_of
 from separatrix.solve.linear import Problem, minimise
 from separatrix.solve.registry import ALIASES, REFUSED, SOLVERS, STAND_INS, refuse_lazy, resolve
+from tests.losses import EpsilonInsensitive, Exponential
 
 LOSSES = [
     Logistic(),

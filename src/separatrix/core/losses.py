@@ -1,6 +1,4 @@
-"""Losses ℓ(η, y) of the raw score η: value, slope ℓ', curvature ℓ'' and conjugate ℓ*.
-
-    ℓ*(a, y) = sup_η  a·η − ℓ(η, y)          (derivatives and conjugates are in η)
+"""Losses ℓ(η, y) of the raw score η: value, slope ℓ' and curvature ℓ'', the derivatives in η.
 
     logistic     log(1 + e^{−yη})              y = ±1        [6867] 3.2.2, [726]
     multinomial  log Σ_k e^{η_k} − η_y         y = 0 … K−1   [PC] "The Soft-Max"
@@ -8,8 +6,6 @@
     hinge        max(0, 1 − yη)                y = ±1        [6867] 5.3, [446]
     squared hinge  max(0, 1 − yη)²             y = ±1
     perceptron   max(0, −yη)                   y = ±1        [6321]
-    exponential  e^{−yη}                       y = ±1        [6321]
-    ε-insensitive  max(0, |η − y| − ε)         y real        [6321]
 
 A loss declares what it can offer (``smooth``: a Lipschitz slope; ``curved``: a curvature Newton may
 use) and the kind of target it takes, so that a solver that needs more can refuse in one sentence.
@@ -24,7 +20,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from separatrix.core.numerics import FloatArray, softmax, xlogx
+from separatrix.core.numerics import FloatArray, softmax
 
 TargetKind = Literal["sign", "real", "class"]
 
@@ -42,10 +38,6 @@ class Loss:
     def derivatives(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """(value, slope, curvature) from shared pieces, so that tails never cancel."""
         raise NotImplementedError(f"{type(self).__name__} must define derivatives")
-
-    def conjugate(self, a: FloatArray, y: FloatArray) -> FloatArray:
-        """ℓ*(a, y); +inf outside its domain."""
-        raise NotImplementedError(f"{type(self).__name__} must define conjugate")
 
     def value_slope(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(value, slope) only, for sweeps that need no curvature."""
@@ -66,7 +58,7 @@ class Loss:
 class Logistic(Loss):
     """log(1 + e^{−yη}), y = ±1.
 
-    With m = yη:  ℓ' = −y σ(−m),  ℓ'' = σ(m) σ(−m),  ℓ*(a) = u log u + (1−u) log(1−u), u = −ya.
+    With m = yη:  ℓ' = −y σ(−m),  ℓ'' = σ(m) σ(−m).
 
     >>> Logistic().value(np.array([0.0, 1e4, -1e4]), np.array([1.0, 1.0, 1.0])).round(4)
     array([6.931e-01, 0.000e+00, 1.000e+04])
@@ -110,16 +102,12 @@ class Logistic(Loss):
         np.log1p(e, out=e)
         return e if tail is None else e + tail
 
-    def conjugate(self, a: FloatArray, y: FloatArray) -> FloatArray:
-        u = -np.asarray(a) * y
-        return xlogx(u) + xlogx(1.0 - u)
-
 
 @dataclass(frozen=True)
 class Multinomial(Loss):
     """log Σ_k e^{η_k} − η_y for a class index y; η is (n, K).
 
-    ℓ' = P − Y (softmax less one-hot), ℓ'' = diag(P) − PPᵀ (n, K, K), ℓ*(a) = Σ_k q_k log q_k, q = a + Y.
+    ℓ' = P − Y (softmax less one-hot), ℓ'' = diag(P) − PPᵀ (n, K, K).
 
     >>> Multinomial().value(np.zeros((1, 4)), np.array([2])).round(4)
     array([1.3863])
@@ -135,9 +123,8 @@ class Multinomial(Loss):
         e = np.exp(eta - top)
         own = e[at, y]  # one exactly where y has the largest score
         e[at, y] = 0.0
-        rest = e.sum(
-            axis=1
-        )  # summed without its own class: 1 − p_y = rest / total keeps its digits as p_y → 1
+        # summed without its own class: 1 − p_y = rest / total keeps its digits as p_y → 1
+        rest = e.sum(axis=1)
         total = rest + own
         value = np.log1p(rest + (own - 1.0)) - (eta[at, y] - top[:, 0])
         e /= total[:, None]
@@ -157,16 +144,10 @@ class Multinomial(Loss):
         curvature[:, k, k] = p * others
         return value, slope, curvature
 
-    def conjugate(self, a: FloatArray, y: FloatArray) -> FloatArray:
-        q = np.array(a, dtype=float)
-        q[np.arange(len(q)), y] += 1.0
-        inside = np.isclose(q.sum(axis=1), 1.0, rtol=0, atol=1e-9)
-        return np.where(inside, xlogx(q).sum(axis=1), np.inf)
-
 
 @dataclass(frozen=True)
 class Squared(Loss):
-    """½ (η − y)²:  ℓ' = η − y,  ℓ'' = 1,  ℓ*(a) = ½a² + ay.
+    """½ (η − y)²:  ℓ' = η − y,  ℓ'' = 1.
 
     >>> Squared().derivatives(np.array([3.0]), np.array([1.0]))
     (array([2.]), array([2.]), array([1.]))
@@ -180,13 +161,10 @@ class Squared(Loss):
         r = eta - y
         return 0.5 * r * r, r, np.ones_like(r)
 
-    def conjugate(self, a: FloatArray, y: FloatArray) -> FloatArray:
-        return 0.5 * a * a + a * y
-
 
 @dataclass(frozen=True)
 class Hinge(Loss):
-    """max(0, 1 − yη):  ℓ' = −y where yη < 1 (a sub-gradient at the corner),  ℓ*(a) = ya on −1 ≤ ya ≤ 0.
+    """max(0, 1 − yη):  ℓ' = −y where yη < 1 (a sub-gradient at the corner).
 
     >>> Hinge().value(np.array([0.5, 2.0]), np.array([1.0, 1.0]))
     array([0.5, 0. ])
@@ -202,14 +180,10 @@ class Hinge(Loss):
         short = self.corner - y * eta
         return np.maximum(short, 0.0), np.where(short > 0, -y, 0.0), np.zeros_like(short)
 
-    def conjugate(self, a: FloatArray, y: FloatArray) -> FloatArray:
-        u = np.asarray(a) * y
-        return np.where((u >= -1.0) & (u <= 0.0), self.corner * u, np.inf)
-
 
 @dataclass(frozen=True)
 class Perceptron(Hinge):
-    """max(0, −yη): the hinge with its corner at zero;  ℓ*(a) = 0 on −1 ≤ ya ≤ 0.
+    """max(0, −yη): the hinge with its corner at zero.
 
     >>> Perceptron().value(np.array([0.5, -2.0]), np.array([1.0, 1.0]))
     array([0., 2.])
@@ -221,7 +195,7 @@ class Perceptron(Hinge):
 
 @dataclass(frozen=True)
 class SquaredHinge(Loss):
-    """max(0, 1 − yη)²:  ℓ' = −2y(1 − yη)₊,  ℓ'' = 2 where yη < 1,  ℓ*(a) = ¼a² + ya on ya ≤ 0.
+    """max(0, 1 − yη)²:  ℓ' = −2y(1 − yη)₊,  ℓ'' = 2 where yη < 1.
 
     >>> SquaredHinge().value(np.array([0.5]), np.array([1.0]))
     array([0.25])
@@ -233,56 +207,3 @@ class SquaredHinge(Loss):
     def derivatives(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         short = np.maximum(1.0 - y * eta, 0.0)
         return short * short, -2.0 * y * short, 2.0 * (short > 0).astype(short.dtype)
-
-    def conjugate(self, a: FloatArray, y: FloatArray) -> FloatArray:
-        u = np.asarray(a) * y
-        return np.where(u <= 0, 0.25 * u * u + u, np.inf)
-
-
-@dataclass(frozen=True)
-class Exponential(Loss):
-    """e^{−yη}:  ℓ' = −y e^{−yη},  ℓ'' = e^{−yη},  ℓ*(a) = u log u − u, u = −ya ≥ 0.
-
-    Not ``smooth``: its slope has no Lipschitz constant, so fixed-step methods may diverge.
-
-    >>> Exponential().value(np.array([0.0]), np.array([1.0]))
-    array([1.])
-    """
-
-    name = "exponential"
-    target = "sign"
-    smooth = False
-
-    def derivatives(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        with np.errstate(over="ignore"):
-            e = np.exp(-y * eta)
-        return e, -y * e, e.copy()  # a sweep scales each part in place: none may be another
-
-    def conjugate(self, a: FloatArray, y: FloatArray) -> FloatArray:
-        u = -np.asarray(a) * y
-        return xlogx(u) - u
-
-
-@dataclass(frozen=True)
-class EpsilonInsensitive(Loss):
-    """max(0, |η − y| − ε):  ℓ' = sign(η − y) outside the tube,  ℓ*(a) = ay + ε|a| on |a| ≤ 1.
-
-    >>> EpsilonInsensitive(0.5).value(np.array([1.2, 3.0]), np.array([1.0, 1.0]))
-    array([0. , 1.5])
-    """
-
-    epsilon: float = 0.1
-
-    name = "epsilon_insensitive"
-    target = "real"
-    smooth = False
-    curved = False
-
-    def derivatives(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        r = eta - y
-        out = np.abs(r) - self.epsilon
-        return np.maximum(out, 0.0), np.where(out > 0, np.sign(r), 0.0), np.zeros_like(r)
-
-    def conjugate(self, a: FloatArray, y: FloatArray) -> FloatArray:
-        size = np.abs(a)
-        return np.where(size <= 1.0, a * y + self.epsilon * size, np.inf)

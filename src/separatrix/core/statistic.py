@@ -9,9 +9,19 @@ A statistic is a frozen value. `of` computes it from a block of rows, `zero` is 
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+
+_NAMES: dict[type, tuple[str, ...]] = {}
+
+
+def _names(kind: Any) -> tuple[str, ...]:
+    """The fields of a class of statistics, looked up once: every block makes some."""
+    found = _NAMES.get(kind)
+    if found is None:
+        found = _NAMES[kind] = tuple(field.name for field in fields(kind))
+    return found
 
 
 class Statistic:
@@ -20,21 +30,25 @@ class Statistic:
     __slots__ = ()
 
     def __post_init__(self) -> None:
-        for field in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, field.name)
+        for name in _names(type(self)):
+            value = getattr(self, name)
             if isinstance(value, np.ndarray):
                 sealed = value.view()
                 sealed.flags.writeable = False
-                object.__setattr__(self, field.name, sealed)
+                object.__setattr__(self, name, sealed)
+
+    def __add__(self, other: Self) -> Self:
+        """Field by field; what merges in another way says so itself."""
+        return type(self)(*(getattr(self, name) + getattr(other, name) for name in _names(type(self))))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor, so that what comes out of a pickle is sealed again.
-        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        return type(self), tuple(getattr(self, name) for name in _names(type(self)))
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))  # type: ignore[arg-type]
+        pairs = ((getattr(self, name), getattr(other, name)) for name in _names(type(self)))
         return all(
             np.array_equal(a, b, equal_nan=True) if isinstance(a, np.ndarray) else a == b for a, b in pairs
         )
@@ -43,10 +57,10 @@ class Statistic:
         """Raise ValueError unless `other` is of the same class with arrays of the same shapes."""
         if type(self) is not type(other):
             raise ValueError(f"cannot merge {type(self).__name__} with {type(other).__name__}")
-        for field in fields(self):  # type: ignore[arg-type]
-            a, b = getattr(self, field.name), getattr(other, field.name)
+        for name in _names(type(self)):
+            a, b = getattr(self, name), getattr(other, name)
             if isinstance(a, np.ndarray) and a.shape != b.shape:
                 raise ValueError(
                     f"cannot merge {type(self).__name__} of different shapes: "
-                    f"{field.name} is {a.shape} here and {b.shape} there"
+                    f"{name} is {a.shape} here and {b.shape} there"
                 )

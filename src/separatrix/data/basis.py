@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import is_count, is_positive
+from separatrix.data.checks import check_known, is_count, is_positive
 from separatrix.data.estimator import Estimator
 
 
@@ -91,8 +91,7 @@ class RadialBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             raise ValueError(
                 f"centers must be a whole number of at least 1 or an array, got {self.centers!r}"
             )
-        if self.selection not in ("kmeans", "rows"):
-            raise ValueError(f'selection {self.selection!r} is unknown: use "kmeans" or "rows"')
+        check_known("selection", self.selection, "kmeans", "rows")
         if isinstance(self.gamma, str) and self.gamma not in ("scale", "median"):
             raise ValueError(f'gamma {self.gamma!r} is unknown: use a positive number, "scale" or "median"')
         if not isinstance(self.gamma, str) and not is_positive(self.gamma, finite=True):

@@ -25,7 +25,8 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import column_name, is_count, is_dask, read_labels, read_table, read_weights
+from separatrix.data.checks import check_count, check_known, is_count
+from separatrix.data.door import column_name, is_dask, read_labels, read_table, read_weights
 from separatrix.data.engine import each_in_threads
 from separatrix.data.estimator import Estimator
 from separatrix.data.sources import NAMED
@@ -152,10 +153,8 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, Estimator):
 
     def _check_parameters(self, y: Any) -> dict[int | str, FloatArray | None]:
         """The given cuts by column, once every parameter has been found to mean something."""
-        if self.method not in ("mdl", "width", "frequency"):
-            raise ValueError(f'method {self.method!r} is unknown: use "mdl", "width" or "frequency"')
-        if not (is_count(self.bins) and self.bins >= 2):
-            raise ValueError(f"bins must be a whole number of at least 2, got {self.bins!r}")
+        check_known("method", self.method, "mdl", "width", "frequency")
+        check_count("bins", self.bins, 2)
         given = _read_cuts(self.cuts)
         listed = not isinstance(self.cuts, Mapping)  # a dict may yet turn out to name every column
         if self.method == "mdl" and (not given or (listed and any(c is None for c in given.values()))):

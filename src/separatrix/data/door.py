@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
+from separatrix.data.checks import is_count, is_positive
 from separatrix.data.labels import (
     as_labels,
     drop_absent_classes,
@@ -30,6 +31,7 @@ __all__ = [
     "as_labels",
     "column_name",
     "drop_absent_classes",
+    "finite_moments",
     "is_count",
     "is_dask",
     "is_frame",
@@ -126,6 +128,13 @@ def rows_of(
     return Rows(parts, edges[-1], int(X.shape[1]), edges, y, weight, single)
 
 
+def finite_moments(estimator: object, rows: Rows) -> Moments:
+    """The moments of the rows; a cell that is not finite is refused by column and row."""
+    moments = rows.moments()
+    refuse_nonfinite(estimator, rows, moments)
+    return moments
+
+
 def refuse_nonfinite(estimator: object, rows: Rows, moments: Moments) -> None:
     """Raise, naming column and row, when the moments betray a NaN or an infinity."""
     bad = ~np.isfinite(moments.mean) | ~np.isfinite(moments.variance)
@@ -177,15 +186,3 @@ def column_name(estimator: object, j: int) -> str:
     """The name of column j in quotes where columns have names, else its index."""
     names = getattr(estimator, "feature_names_in_", None)
     return str(j) if names is None else repr(str(names[j]))
-
-
-def is_positive(value: object, *, finite: bool = False) -> bool:
-    """Whether a parameter is a real number above zero (no NaN, no boolean)."""
-    if not isinstance(value, (int, float, np.integer, np.floating)) or isinstance(value, bool):
-        return False
-    return bool(value > 0) and (not finite or bool(value < np.inf))
-
-
-def is_count(value: object) -> bool:
-    """Whether a parameter is a whole number."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -24,6 +24,7 @@ from itertools import islice
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from separatrix.data.checks import check_known
 from separatrix.data.interrupts import check
 from separatrix.data.pool import available_cores, one_blas_thread, threads
 
@@ -72,8 +73,8 @@ def engine(
     ...     chosen
     Engine(kind='serial', workers=None, blocks=7)
     """
-    if kind not in (None, "serial", "threads", "dask"):
-        raise ValueError(f'engine {kind!r} is unknown: use "serial", "threads" or "dask"')
+    if kind is not None:
+        check_known("engine", kind, "serial", "threads", "dask")
     for name, number in (("workers", workers), ("blocks", blocks)):
         if number is not None and not _is_count(number):
             raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
@@ -184,9 +185,8 @@ def each_in_threads(work: Callable[[T], None], items: Sequence[T]) -> None:
     tasks = [threads(workers).submit(work, item) for item in items]
     try:
         for task in tasks:
-            while (
-                not task.done()
-            ):  # a wait without end would not notice a Ctrl-C that another thread was given
+            # a wait without end would not notice a Ctrl-C that another thread was given
+            while not task.done():
                 wait((task,), SIGNAL)
             task.result()
     finally:

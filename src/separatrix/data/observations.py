@@ -290,10 +290,8 @@ def _binomial(
     if bool(np.all((y == 0) | (y == 1))):
         return Observations(y, shift, frequency, precision)
     if precision is None and frequency is not None:
-        frequency, precision = (
-            None,
-            frequency,
-        )  # a part of one trial cannot be repeated: the weight is the trials
+        # a part of one trial cannot be repeated: the weight is the trials
+        frequency, precision = None, frequency
     if precision is None:
         words = (
             "response: proportions without their trials: coefficients are quasi-likelihood's, and standard "

@@ -17,11 +17,8 @@ from sklearn.base import BaseEstimator
 from separatrix.files.graph import END, Cells, Graph, OnnxExportError
 from separatrix.files.onnx_models import Answer, converter, mixed
 from separatrix.models.generative.complement import ComplementPart
-from separatrix.models.generative.parts.bag import BagPart
-from separatrix.models.generative.parts.bernoulli import BernoulliPart
-from separatrix.models.generative.parts.levels import LevelsPart
-from separatrix.models.generative.parts.normal import NormalPart
-from separatrix.models.generative.parts.of_family import FamilyPart
+from separatrix.models.generative.parts.counted import BagPart, BernoulliPart, LevelsPart
+from separatrix.models.generative.parts.measured import FamilyPart, NormalPart
 
 MOST_COLUMNS = 60  # of a covariance that is eliminated in the graph: a few nodes each
 

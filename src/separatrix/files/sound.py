@@ -20,9 +20,8 @@ from separatrix.files.archive import ModelFileError
 from separatrix.growth.stumps import KINDS, Stump
 from separatrix.growth.trees import Forest, Tree
 from separatrix.models.generative.any_family import GenerativeClassifier
-from separatrix.models.generative.parts.bag import BagPart
-from separatrix.models.generative.parts.bernoulli import BernoulliPart
-from separatrix.models.generative.parts.normal import NormalPart
+from separatrix.models.generative.parts.counted import BagPart, BernoulliPart
+from separatrix.models.generative.parts.measured import NormalPart
 from separatrix.models.generative.parts.part import ColumnsPart
 from separatrix.models.rule import LiveRule
 

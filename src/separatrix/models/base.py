@@ -11,14 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import (
-    drop_absent_classes,
-    is_dask,
-    read_for_prediction,
-    read_labels,
-    read_weights,
-    refuse_one_class,
-)
+from separatrix.data import door
 from separatrix.data.estimator import Estimator
 from separatrix.data.rows import over_rows
 from separatrix.models.rule import LiveRule, SparseCoef
@@ -32,10 +25,10 @@ class Classifier(ClassifierMixin, Estimator):
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """The share of rows, by weight, that are predicted right; labels of any hashable type."""
         codes = np.asarray(self._winners(X))
-        labels, given = read_labels(y, len(codes))
+        labels, given = door.read_labels(y, len(codes))
         known = {v: k for k, v in enumerate(self.classes_.tolist())}
         expected = np.array([known.get(v, -1) for v in labels.tolist()])[given]
-        return float(np.average(codes == expected, weights=read_weights(sample_weight, len(codes))))
+        return float(np.average(codes == expected, weights=door.read_weights(sample_weight, len(codes))))
 
     def _winner(self, cells: Any) -> np.ndarray:
         """Index of the class a row is given."""
@@ -52,14 +45,14 @@ class Classifier(ClassifierMixin, Estimator):
         if not reset:
             codes = self._codes_of(y, n)
             return codes, np.bincount(codes, weight, minlength=len(self.classes_)).astype(float)
-        classes, codes, totals = drop_absent_classes(*read_labels(y, n), weight)
-        refuse_one_class(classes)
+        classes, codes, totals = door.drop_absent_classes(*door.read_labels(y, n), weight)
+        door.refuse_one_class(classes)
         self.classes_ = classes
         return codes, totals
 
     def _codes_of(self, y: Any, n: int) -> np.ndarray:
         """Indices of labels into ``classes_``; an unknown label is refused by value."""
-        labels, codes = read_labels(y, n)
+        labels, codes = door.read_labels(y, n)
         known = {v: k for k, v in enumerate(self.classes_.tolist())}
         unknown = [v for v in labels.tolist() if v not in known]
         if unknown:
@@ -67,7 +60,7 @@ class Classifier(ClassifierMixin, Estimator):
         return np.array([known[v] for v in labels.tolist()], dtype=np.intp)[codes]
 
     def _read_for_prediction(self, X: Any) -> Any:
-        return read_for_prediction(self, X)
+        return door.read_for_prediction(self, X)
 
     def _tiled(self, function: Any) -> Any:
         """The function by tiles of rows, on the engine's threads."""
@@ -77,7 +70,7 @@ class Classifier(ClassifierMixin, Estimator):
         """Apply to the checked rows; a Dask collection is answered lazily, partition by partition."""
         check_is_fitted(self)
         cells = self._read_for_prediction(X)
-        if not is_dask(cells):
+        if not door.is_dask(cells):
             return function(cells)
         if hasattr(cells, "columns"):
             cells = cells.to_dask_array(lengths=True)
@@ -157,7 +150,7 @@ class LinearClassifier(LiveRule, SparseCoef, Classifier):
 
     def _margin(self, kind: str, X: Any, y: Any) -> FloatArray:
         check_is_fitted(self)
-        cells = read_for_prediction(self, X)
+        cells = door.read_for_prediction(self, X)
         codes = self._codes_of(y, cells.shape[0])
         rule = self.rule_
         target = 2.0 * codes - 1.0 if rule.coef.ndim == 1 else codes

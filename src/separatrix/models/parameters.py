@@ -10,7 +10,8 @@ import numpy as np
 
 from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import column_name, drop_absent_classes, is_count, is_positive, read_labels
+from separatrix.data.checks import check_count, check_positive, is_count
+from separatrix.data.door import column_name, drop_absent_classes, read_labels
 from separatrix.data.engine import engine
 from separatrix.problems.objective import Objective
 from separatrix.verdict.verdict import ConvergenceWarning, SeparationWarning, Verdict
@@ -29,10 +30,8 @@ class Fitting(Protocol):
 
 def check_limits(tol: object, max_iter: Any, n_jobs: Any) -> None:
     """Refuse a tolerance, a number of steps or of threads that cannot be meant."""
-    if not is_positive(tol):
-        raise ValueError(f"tol must be a positive number, got {tol!r}")
-    if not (is_count(max_iter) and max_iter >= 1):
-        raise ValueError(f"max_iter must be a whole number of at least 1, got {max_iter!r}")
+    check_positive("tol", tol)
+    check_count("max_iter", max_iter)
     if n_jobs is not None and (not is_count(n_jobs) or n_jobs == 0):
         raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
 

@@ -99,18 +99,13 @@ class Partial:
         if self.hessian is not None and other.hessian is not None:
             np.add(self.hessian, other.hessian, out=self.hessian)
         return replace(
-            self,
-            weight=self.weight + other.weight,
-            value=self.value + other.value,
-            lift=self.lift + other.lift,
-            radius=max(self.radius, other.radius),
-            drift=max(self.drift, other.drift),
-        )
+            self, weight=self.weight + other.weight, value=self.value + other.value, lift=self.lift + other.lift,
+            radius=max(self.radius, other.radius), drift=max(self.drift, other.drift),
+        )  # fmt: skip
 
 
-@np.errstate(
-    over="ignore", invalid="ignore"
-)  # a trial step may leave the range of numbers: F is inf or NaN there
+# a trial step may leave the range of numbers: F is inf or NaN there
+@np.errstate(over="ignore", invalid="ignore")
 def evaluate_block(
     block: Block, task: SweepTask, memo: FloatArray | None
 ) -> tuple[Partial, FloatArray | None]:
@@ -206,9 +201,6 @@ class InterceptSums(Statistic):
 
     slope: FloatArray
     bend: FloatArray
-
-    def __add__(self, other: InterceptSums) -> InterceptSums:
-        return InterceptSums(self.slope + other.slope, self.bend + other.bend)
 
 
 def intercept_sums(

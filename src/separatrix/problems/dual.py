@@ -61,10 +61,8 @@ class Dual:
             both = np.concatenate([half, -half])
         else:
             both = np.concatenate([np.maximum(start, 0.0), np.minimum(start, 0.0)])
-            for part, box in (
-                (slice(0, n), C),
-                (slice(n, None), -C),
-            ):  # what both edges have in common costs nothing
+            # what both edges have in common costs nothing
+            for part, box in ((slice(0, n), C), (slice(n, None), -C)):
                 lacks = share - abs(float(both[part].sum()))
                 both[part] += np.sign(box) * _filled(np.abs(box - both[part]), max(lacks, 0.0))
         base, group = np.concatenate([np.arange(n)] * 2), np.repeat(np.array([0, 1], np.int8), n)

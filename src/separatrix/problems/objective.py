@@ -47,9 +47,8 @@ class Evaluation:
     radius: float = np.inf
     penalty: float = 0.0  # the part of ``value`` that is ½λ‖w‖²
     share: float = 1.0
-    drift: float = (
-        np.inf
-    )  # the most a row's scores changed since the point asked about, as a range over classes
+    # the most a row's scores changed since the point asked about, as a range over classes
+    drift: float = np.inf
 
 
 @dataclass
@@ -182,14 +181,10 @@ class Objective:
             self._add_ridge(hessian)
         penalty = 0.5 * self.ridge * float(np.vdot(task.u, task.u))
         return Evaluation(
-            total.value / total.weight + penalty,
-            self._gradient(total, task),
-            hessian,
-            self.loose_radius if memo.radius is None else memo.radius,
-            penalty,
-            min(total.weight / self.total_weight, 1.0),
-            total.drift,
-        )
+            total.value / total.weight + penalty, self._gradient(total, task), hessian,
+            self.loose_radius if memo.radius is None else memo.radius, penalty,
+            min(total.weight / self.total_weight, 1.0), total.drift,
+        )  # fmt: skip
 
     def _gradient(self, total: Partial, task: SweepTask) -> FloatArray:
         """∂F/∂θ from sums over raw (or inner) columns and the sum of slopes; ``total`` is used up."""
@@ -237,20 +232,8 @@ class Objective:
         u = np.ascontiguousarray(c.weights(t))
         inner = c.delicate or (order == 2 and (c.basis is not None or c.far))
         explicit = c.far and (not self.rows.sparse or self.rows.p <= DENSE_TILES)
-        return SweepTask(
-            self.loss,
-            t,
-            u,
-            b,
-            c,
-            self.class_basis,
-            self.fit_intercept,
-            order,
-            stride,
-            want_radius,
-            explicit,
-            inner,
-        )
+        rest = self.class_basis, self.fit_intercept, order, stride, want_radius, explicit, inner
+        return SweepTask(self.loss, t, u, b, c, *rest)
 
     def _add_ridge(self, hessian: FloatArray) -> None:
         """λ onto the blocks of the diagonal; a column of scale 0 gets a one, so that it stays put."""

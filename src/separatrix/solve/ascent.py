@@ -111,9 +111,8 @@ class _Ascent:
                     left, uneven = uneven, abs(self.lift[1])
                     if uneven > SHRUNK * left and self.rho < self.most:
                         self.rho *= GROWTH
-                if (
-                    jump > 10 * worst
-                ):  # the intercept moves more than any row: those set aside may have to answer
+                # the intercept moves more than any row: those set aside may have to answer
+                if jump > 10 * worst:
                     count, margin = total, np.inf
                 else:
                     margin = worst

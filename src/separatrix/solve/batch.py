@@ -332,9 +332,6 @@ class _BagSums(Statistic):
     lift: FloatArray
     value: FloatArray
 
-    def __add__(self, other: _BagSums) -> _BagSums:
-        return _BagSums(self.gradient + other.gradient, self.lift + other.lift, self.value + other.value)
-
 
 @np.errstate(over="ignore", invalid="ignore")
 def _batch_sums(block: Block, task: _BagTask, _memo: None) -> tuple[_BagSums, None]:

@@ -67,9 +67,8 @@ def directions_of_kernel(K: FloatArray, fit_intercept: bool = True) -> Direction
     array([1., 1.])
     """
     n, K = len(K), 0.5 * (K + K.T)
-    mirror = np.full(
-        n, 1.0 / np.sqrt(n)
-    )  # swaps the constant direction and the first axis, which is then left out
+    # swaps the constant direction and the first axis, which is then left out
+    mirror = np.full(n, 1.0 / np.sqrt(n))
     mirror[0] += 1.0
     mirror /= np.linalg.norm(mirror)
     if fit_intercept:
@@ -108,15 +107,8 @@ def hard_tube(
     >>> hard_tube(cells, np.array([0.0, 1.0, 0.0]), 0.2, 1e-9, 100).least
     0.5
     """
-    machine = MarginMachine(
-        Rows.of(phi.features),
-        z,
-        np.full(len(z), np.inf),
-        np.full(len(z), np.inf),
-        epsilon,
-        False,
-        fit_intercept,
-    )
+    cost = np.full(len(z), np.inf)
+    machine = MarginMachine(Rows.of(phi.features), z, cost, cost, epsilon, False, fit_intercept)
     shift = float(z.mean()) if fit_intercept else 0.0
     left = z - shift - phi.U @ (phi.U.T @ (z - shift))  # what no function of these directions reaches
     size = float(np.ptp(z)) + float(np.abs(z - shift).max(initial=0.0))

@@ -163,16 +163,9 @@ def _minimise(
         outcome = replace(outcome, unique=False)
         coef, intercept = _least_norm(problem, coef, intercept, objective)
     return LinearFit(
-        coef,
-        intercept,
-        outcome,
-        objective,
-        chosen.name,
-        account.sweeps,
-        time.perf_counter() - began,
-        account.path() if inner is outer else _lift_path(account, outer),
-        aliased,
-    )
+        coef, intercept, outcome, objective, chosen.name, account.sweeps, time.perf_counter() - began,
+        account.path() if inner is outer else _lift_path(account, outer), aliased,
+    )  # fmt: skip
 
 
 def _choose(problem: Problem) -> Solver:

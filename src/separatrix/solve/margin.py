@@ -115,6 +115,11 @@ def check_solver(name: str, *, squared: bool, hard: bool) -> None:
         raise ValueError(f'solver {name!r} does not know a hard margin (C=np.inf): use "interior"')
 
 
+def serves_all_classes(name: str) -> bool:
+    """Whether a solver, or the choice left open, takes all classes in one machine: the methods on the dual."""
+    return name == "auto" or (name in SOLVERS and SOLVERS[name].joint is not None)
+
+
 def refuse_lazy(name: str) -> None:
     """Refuse a solver that takes rows in memory; "auto" finds another."""
     if name in SOLVERS and not SOLVERS[name].lazy:

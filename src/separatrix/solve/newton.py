@@ -37,9 +37,8 @@ SAMPLE_ROWS = 40  # sampled rows a parameter: enough that a sampled step is bett
 ILL_CONDITIONED = 1e-11  # reciprocal condition of H below which the caller should change coordinates
 PARABOLA_CONDITIONED = 1e-7  # and where one step has to be exact
 NEW_HESSIAN_COST = 4.0  # a new Hessian and the step it saves, in sweeps without one
-SAME_CURVATURE = (
-    2e-7  # a change of scores, and so relatively of the curvature, that standard errors do not see
-)
+# a change of scores, and so relatively of the curvature, that standard errors do not see
+SAME_CURVATURE = 2e-7
 SLOW = 0.3  # a step that leaves more than this of the decrement does not converge quadratically
 RUNAWAY_AFTER = 6  # such steps before separation is suspected
 RUNAWAY = "the weights run away"
@@ -173,11 +172,8 @@ def _reason_to_stop(
     """Why to stop before taking the step, other than a gap that is met; empty when there is no reason."""
     if theta is not None and np.linalg.norm(_user_step(account, point, step)) < theta:
         return "‖Δw‖ < θ"
-    if (
-        account.objective.ridge == 0
-        and not exists
-        and (slow >= RUNAWAY_AFTER or at.value < 1e-7 or anchor.factor.singular)
-    ):
+    away = slow >= RUNAWAY_AFTER or at.value < 1e-7 or anchor.factor.singular
+    if account.objective.ridge == 0 and not exists and away:
         return RUNAWAY
     if slow >= 3 and anchor.fresh(point) and -np.sum(at.gradient * step) <= 1e-4 * EPS * abs(at.value):
         return "rounding: no further decrease"

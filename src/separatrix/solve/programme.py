@@ -123,9 +123,8 @@ def quadratic_programme(machine: MarginMachine, tol: float, max_iter: int) -> Ma
     at, sign = np.append(above, below), np.append(np.ones(len(above)), -np.ones(len(below)))
     refuse_large(len(at))
     X = dense_rows(rows.source, at)
-    centre = (
-        X.mean(axis=0) if machine.fit_intercept else np.zeros(rows.p)
-    )  # Σβ = 0: the origin does not matter
+    # Σβ = 0: the origin does not matter
+    centre = X.mean(axis=0) if machine.fit_intercept else np.zeros(rows.p)
     Z = sign[:, None] * (X - centre)
     Q = Z @ Z.T
     cost = np.append(machine.up[above], machine.down[below])

@@ -35,9 +35,8 @@ class Solver:
     needs_memory: bool = False
     quadratic: bool = False  # squares its error at every step: rounding is the natural place to stop
     coordinates: Wanted = "standard"
-    spans: bool = (
-        False  # gains where wide rows go through their span; a quadratic method cannot do without it
-    )
+    # gains where wide rows go through their span; a quadratic method cannot do without it
+    spans: bool = False
     draws: bool = False  # visits rows in an order drawn from a seed
     options: Mapping[str, str] = field(default_factory=dict)
 
@@ -127,6 +126,11 @@ def resolve(name: str, loss: Loss, options: Mapping[str, Any] | None) -> Solver 
             allowed = "; ".join(f"{k}: {v}" for k, v in solver.options.items())
             raise ValueError(f"solver {solver.name!r} has no option {key!r}; it takes {allowed}")
     return solver
+
+
+def may_be_newton(name: str) -> bool:
+    """Whether a name is Newton's, or leaves the choice open."""
+    return name == "auto" or ALIASES.get(name, name) == NEWTON.name
 
 
 def refuse_lazy(solver: Solver) -> None:

@@ -22,13 +22,14 @@ import numpy as np
 
 from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import read_labels, read_table, refuse_nonfinite
+from separatrix.data.checks import check_known
+from separatrix.data.door import finite_moments, read_labels, read_table
 from separatrix.data.engine import one_blas_thread
 from separatrix.data.rows import Rows
 from separatrix.verdict import proof
 from separatrix.verdict.axes import CodedTable
 from separatrix.verdict.facial import Undecided, decide, effort
-from separatrix.verdict.separability import QUICK
+from separatrix.verdict.separability import QUICK, Door
 
 TINY = 1e-13  # a hull point this short against its corners is the origin
 CLOSE = 1e-9  # relative width of the bracket around γ at which it is known
@@ -280,10 +281,6 @@ class LinearSeparator:
         return self.rule is not None
 
 
-class _Door:
-    """Stands in for an estimator at the door: it only collects column names."""
-
-
 def linear_separator(X: Any, y: Any, *, method: str = "lp", fit_intercept: bool = True) -> LinearSeparator:
     """max t with y_i (w·x_i + b) ≥ t, |w_j| ≤ 1: a hyperplane between two classes, or the proof that there is none.
 
@@ -309,16 +306,15 @@ def linear_separator(X: Any, y: Any, *, method: str = "lp", fit_intercept: bool 
     >>> linear_separator(X[:, :1], [0, 1, 0, 1]).contradiction.weights.round(2)
     array([0.  , 0.17, 0.5 , 0.33])
     """
-    if method not in ("lp", "margin"):
-        raise ValueError(f'method {method!r} is unknown: use "lp" or "margin"')
-    X = read_table(_Door(), X, reset=True)
+    check_known("method", method, "lp", "margin")
+    X = read_table(Door(), X, reset=True)
     classes, codes = read_labels(y, X.shape[0])
     if len(classes) != 2:
         raise ValueError(
             f"linear_separator is between two classes, y has {len(classes)}: take one against the others"
         )
     rows = Rows.of(X, codes)
-    refuse_nonfinite(_Door(), rows, rows.moments())
+    finite_moments(Door(), rows)
     cells = np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
     sign = np.where(codes == 1, 1, -1).astype(np.int8)
     with one_blas_thread():

@@ -263,9 +263,8 @@ class _Descent:
         K = rows.between(slots, self.position[ws])
         beta, part = self.b[ws], v[ws].astype(K.dtype, copy=False)
         limit = int(min(self.max_steps - self.steps, 10 * len(ws) + 100))
-        share = (
-            0.0 if len(ws) == len(self.variables) else 0.1
-        )  # of the first spread, good enough among others
+        # of the first spread, good enough among others
+        share = 0.0 if len(ws) == len(self.variables) else 0.1
         if self.g is None:
             steps, gained, indefinite = smo_loops.pairs(
                 K, which, part, beta, self.l[ws], self.h[ws], 0.5 * tol, share, limit, negative

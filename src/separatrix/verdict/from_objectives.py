@@ -77,15 +77,11 @@ def _runaway(model: Fitted, found: Separability | None, proven: bool) -> Verdict
     """The verdict on weights that are not all finite, from a separation found afresh (None: there is none)."""
     make = build.no_optimum if proven else build.no_claim
     verdict = make(
-        model,
-        stopped_by=build.VERIFIED,
-        tol=model.verdict_.tol,
-        scale="mean loss",
+        model, stopped_by=build.VERIFIED, tol=model.verdict_.tol, scale="mean loss",
         findings=(NO_DIRECTION if found is None else found.sentence(),),
-        direction=None if found is None else found.direction,
-        columns=() if found is None else found.columns,
+        direction=None if found is None else found.direction, columns=() if found is None else found.columns,
         separation=found,
-    )
+    )  # fmt: skip
     return replace(verdict, unique=None)
 
 

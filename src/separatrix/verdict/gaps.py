@@ -197,11 +197,7 @@ def certify(objective: Objective, theta: FloatArray, *, hessian_limit: int = 300
     proven = np.isfinite(gap)
     exists = True if proven or objective.ridge > 0 else None
     return Certificate(
-        at.value,
-        max(gap, ROUNDING * abs(at.value)),
-        exists,
-        True if np.isfinite(curvature) or objective.ridge > 0 else None,
-        float(np.linalg.norm(at.gradient)),
-        2 if objective.ridge else 1,
-        left,
-    )
+        at.value, max(gap, ROUNDING * abs(at.value)), exists,
+        True if np.isfinite(curvature) or objective.ridge > 0 else None, float(np.linalg.norm(at.gradient)),
+        2 if objective.ridge else 1, left,
+    )  # fmt: skip

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
-from separatrix.data.door import is_dask, read_labels, read_table, read_weights, refuse_nonfinite
+from separatrix.data.door import finite_moments, is_dask, read_labels, read_table, read_weights
 from separatrix.data.engine import one_blas_thread
 from separatrix.data.rows import Rows
 from separatrix.verdict import proof
@@ -83,7 +83,7 @@ class Separability:
 
     def check(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> bool:
         """Whether the proof holds on these data, by a function that knows nothing of how it was found."""
-        X, classes, codes, keep, n = _read(_Door(), X, y, sample_weight)
+        X, classes, codes, keep, n = _read(Door(), X, y, sample_weight)
         if tuple(classes.tolist()) != self.classes:
             return False
         arrays = [a for a in (self.margins, self.weights) if a is not None]
@@ -150,7 +150,7 @@ class Separability:
         return self.sentence()
 
 
-class _Door:
+class Door:
     """Stands in for an estimator at the door: it only collects column names."""
 
 
@@ -176,15 +176,14 @@ def separability(
     sample_weight : (n,) or None
     fit_intercept : whether the hyperplane may leave the origin
     """
-    door = _Door()
+    door = Door()
     X, classes, codes, keep, n = _read(door, X, y, sample_weight)
     if len(classes) < 2:
         raise ValueError(
             f"the data contain only one class, {classes.tolist()[0]!r}: separability is between classes"
         )
     rows = Rows.of(X, codes)
-    moments = rows.moments()
-    refuse_nonfinite(door, rows, moments)
+    moments = finite_moments(door, rows)
     names = getattr(door, "feature_names_in_", None)
     result = separability_of_rows(
         rows, moments, len(classes), fit_intercept=fit_intercept, names=names, classes=tuple(classes.tolist())
@@ -193,7 +192,7 @@ def separability(
 
 
 def _read(
-    door: _Door, X: Any, y: Any, sample_weight: ArrayLike | None
+    door: Door, X: Any, y: Any, sample_weight: ArrayLike | None
 ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray | None, int]:
     """Rows that weigh something, their classes and codes, which they are (None: all) of how many."""
     X = read_table(door, X.compute() if is_dask(X) else X, reset=True)

@@ -59,9 +59,8 @@ class _Climb:
         rows = rows.with_targets(target, None)
         self.objective = Objective(rows, loss, 0.0, table.fit_intercept, coordinates, classes)
         self.theta, self.memo = self.objective.zero(), Memo()
-        self.worst = np.zeros(
-            table.n
-        )  # least margin of each row's pairs not known to be flat, when last looked at
+        # least margin of each row's pairs not known to be flat, when last looked at
+        self.worst = np.zeros(table.n)
 
     def run(self, flat: np.ndarray, project: _Projection) -> tuple[FloatArray, FloatArray] | None:
         """Some steps among the directions zero on the flat pairs, until one is positive on all others."""

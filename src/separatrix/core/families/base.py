@@ -67,9 +67,6 @@ class Family(ABC):
     def _natural(self, *args: Any, **parameters: Any) -> Arrays:
         return tuple(sign * parameters[key] for key, sign in self._signs.items())
 
-    def _from_natural(self, *eta: Any, **_: Any) -> Parameters:
-        return {key: sign * value for (key, sign), value in zip(self._signs.items(), eta)}
-
     def _statistics(self, x: FloatArray) -> Arrays:
         return (x,)
 
@@ -137,11 +134,6 @@ class Family(ABC):
     def natural(self, parameters: Named) -> Arrays:
         """η(θ), in the order of `statistics`."""
         return self._natural(**_named(parameters))
-
-    @quiet
-    def from_natural(self, eta: Values) -> Parameters:
-        """θ(η), the inverse of `natural`."""
-        return self._from_natural(*map(real, eta))
 
     @quiet
     def log_partition(self, eta: Values) -> FloatArray:

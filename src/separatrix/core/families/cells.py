@@ -12,9 +12,8 @@ from separatrix.core.numerics import FloatArray
 
 
 def real(x: ArrayLike) -> FloatArray:
-    return np.asarray(
-        x, dtype=np.float64
-    )  # float32 too: logarithms of nearly equal numbers are subtracted later
+    # float32 too: logarithms of nearly equal numbers are subtracted later
+    return np.asarray(x, dtype=np.float64)
 
 
 def leading(weight: ArrayLike, ndim: int) -> FloatArray:

@@ -48,9 +48,6 @@ class Bernoulli(Family):
     def _natural(self, probability: FloatArray) -> Arrays:
         return (logit(probability),)
 
-    def _from_natural(self, eta: FloatArray) -> Parameters:
-        return {"probability": expit(eta)}
-
     def _derivatives(self, eta: FloatArray) -> Derivatives:
         return log1pexp(eta), (expit(eta),), lambda: matrix((expit(eta) * expit(-eta),))
 
@@ -73,9 +70,6 @@ class _Proportions(Family):
 
     def _natural(self, probabilities: FloatArray) -> Arrays:
         return (np.log(probabilities),)
-
-    def _from_natural(self, eta: FloatArray) -> Parameters:
-        return {"probabilities": softmax(eta)}
 
     def _derivatives(self, eta: FloatArray) -> Derivatives:
         n, p = getattr(self, "trials", 1), softmax(eta)

@@ -61,12 +61,9 @@ class Normal(Family):
     def _natural(self, mean: FloatArray, variance: Any = None) -> Arrays:
         return (mean / variance, -0.5 / variance) if self.variance is None else (mean / self.variance,)
 
-    def _from_natural(self, first: FloatArray, second: Any = None) -> Parameters:
-        v = -0.5 / second if self.variance is None else np.full(first.shape, self.variance)
-        return {"mean": first * v, "variance": v}
-
     def _derivatives(self, first: FloatArray, second: Any = None) -> Derivatives:
-        m, v = self._from_natural(first, second).values()
+        v = -0.5 / second if self.variance is None else np.full(first.shape, self.variance)
+        m = first * v
         if self.variance is not None:
             return 0.5 * m * first, (m,), lambda: matrix((v,))
         curvature = ((v, 2 * m * v), (2 * m * v, 4 * m * m * v + 2 * v * v))
@@ -120,10 +117,6 @@ class MultivariateNormal(Family):
     def _natural(self, mean: FloatArray, covariance: FloatArray) -> Arrays:
         _, precision, _ = _whitener(covariance)
         return times(precision, mean), -0.5 * precision
-
-    def _from_natural(self, first: FloatArray, second: FloatArray) -> Parameters:
-        _, covariance, _ = _whitener(-second - second.swapaxes(-1, -2))
-        return {"mean": times(covariance, first), "covariance": covariance}
 
     def _derivatives(self, first: FloatArray, second: FloatArray) -> Derivatives:
         _, S, log_volume = _whitener(-second - second.swapaxes(-1, -2))

@@ -18,17 +18,7 @@ import scipy  # its submodules load on first use
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from separatrix.core.families.base import (
-    Arrays,
-    Derivatives,
-    Drawn,
-    Family,
-    Parameters,
-    Prior,
-    Size,
-    Values,
-    quiet,
-)
+from separatrix.core.families import base
 from separatrix.core.families.cells import leading, matrix, pooled, real
 from separatrix.core.numerics import TINY, FloatArray
 from separatrix.core.special import (
@@ -41,7 +31,7 @@ LARGEST_RATE = 1e300  # of an Exponential: what a column of zeros gets
 
 
 @dataclass(frozen=True)
-class Poisson(Family):
+class Poisson(base.Family):
     """rˣ e⁻ʳ / x!, x = 0, 1, 2, …  Notes [6867] 3.1.3.
 
     Parameter rate (…). Prior Gamma, by its mode (Σx + shape − 1)/(n + rate). Cost O(cells).
@@ -60,28 +50,25 @@ class Poisson(Family):
     def _log_density(self, x: FloatArray, rate: FloatArray) -> FloatArray:
         return log_poisson(x, rate, np.log(rate))
 
-    def _natural(self, rate: FloatArray) -> Arrays:
+    def _natural(self, rate: FloatArray) -> base.Arrays:
         return (np.log(rate),)
 
-    def _from_natural(self, eta: FloatArray) -> Parameters:
-        return {"rate": np.exp(eta)}
-
-    def _derivatives(self, eta: FloatArray) -> Derivatives:
+    def _derivatives(self, eta: FloatArray) -> base.Derivatives:
         rate = np.exp(eta)
         return rate, (rate,), lambda: matrix((rate,))
 
-    def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Prior) -> Parameters:
+    def _estimate(self, w: FloatArray, means: base.Arrays, second: Any, prior: base.Prior) -> base.Parameters:
         (m,) = means
         if prior is not None:
             m = np.maximum(w * m + real(prior["shape"]) - 1, 0.0) / (w + real(prior["rate"]))
         return {"rate": m}
 
-    def _sample(self, rng: Generator, size: Size, rate: FloatArray) -> Drawn:
+    def _sample(self, rng: Generator, size: base.Size, rate: FloatArray) -> base.Drawn:
         return rng.poisson(rate, size)
 
 
 @dataclass(frozen=True)
-class Exponential(Family):
+class Exponential(base.Family):
     """r e^{−rx}, x ≥ 0. Notes [6867] 3.1.3.
 
     Parameter rate (…), at most 1e300, which a column of zeros gets. Prior Gamma, by its mode
@@ -98,21 +85,21 @@ class Exponential(Family):
     def _log_density(self, x: FloatArray, rate: FloatArray) -> FloatArray:
         return np.log(rate) - rate * x
 
-    def _derivatives(self, eta: FloatArray) -> Derivatives:
+    def _derivatives(self, eta: FloatArray) -> base.Derivatives:
         return -np.log(-eta), (-1 / eta,), lambda: matrix((1 / eta**2,))
 
-    def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Prior) -> Parameters:
+    def _estimate(self, w: FloatArray, means: base.Arrays, second: Any, prior: base.Prior) -> base.Parameters:
         rate = 1 / means[0]
         if prior is not None:
             rate = np.maximum(w + real(prior["shape"]) - 1, 0.0) / (w * means[0] + real(prior["rate"]))
         return {"rate": np.minimum(rate, LARGEST_RATE)}
 
-    def _sample(self, rng: Generator, size: Size, rate: FloatArray) -> Drawn:
+    def _sample(self, rng: Generator, size: base.Size, rate: FloatArray) -> base.Drawn:
         return rng.exponential(1 / rate, size)
 
 
 @dataclass(frozen=True)
-class Gamma(Family):
+class Gamma(base.Family):
     """bᵃ xᵃ⁻¹ e^{−bx} / Γ(a), x > 0. Notes [6867] 3.1.3; one shape for all classes makes a linear rule, 3.1.3.3.
 
     Parameters shape a and rate b (…): log a − ψ(a) = log x̄ − mean log x and b = a/x̄; a is at most 1e9, which a
@@ -128,14 +115,14 @@ class Gamma(Family):
     _logs = 1
     _signs = {"shape": 1, "rate": -1}
 
-    def _statistics(self, x: FloatArray) -> Arrays:
+    def _statistics(self, x: FloatArray) -> base.Arrays:
         return np.log(x), x
 
     def _log_density(self, x: FloatArray, shape: FloatArray, rate: FloatArray) -> FloatArray:
         log_x = np.log(x)
         return log_poisson(shape, rate * x, np.log(rate) + log_x) + np.log(shape) - log_x
 
-    def _derivatives(self, a: FloatArray, minus_b: FloatArray) -> Derivatives:
+    def _derivatives(self, a: FloatArray, minus_b: FloatArray) -> base.Derivatives:
         b, log_b = -minus_b, np.log(-minus_b)
         value = scipy.special.gammaln(a) - a * log_b
         return (
@@ -144,18 +131,18 @@ class Gamma(Family):
             lambda: matrix((trigamma(a), 1 / b), (1 / b, a / b**2)),
         )
 
-    def _estimate(self, w: FloatArray, means: Arrays, second: Any, prior: Prior) -> Parameters:
+    def _estimate(self, w: FloatArray, means: base.Arrays, second: Any, prior: base.Prior) -> base.Parameters:
         logs, m = self._with_virtual_rows(w, means, prior)
         return self._scaled(np.log(m) - logs, m)
 
-    @quiet
-    def estimate_shared(self, weight: ArrayLike, means: Values, second: Any = None) -> Parameters:
+    @base.quiet
+    def estimate_shared(self, weight: ArrayLike, means: base.Values, second: Any = None) -> base.Parameters:
         logs, m = (np.where(leading(weight, np.ndim(v)) > 0, v, np.nan) for v in means)
         return self._scaled(pooled(weight, np.log(m) - logs), m)
 
-    def _scaled(self, excess: FloatArray, m: FloatArray) -> Parameters:
+    def _scaled(self, excess: FloatArray, m: FloatArray) -> base.Parameters:
         a = np.fmin(gamma_shape(excess), 1e308 * m)  # so that the rate is finite
         return {"shape": a, "rate": a / m}
 
-    def _sample(self, rng: Generator, size: Size, shape: FloatArray, rate: FloatArray) -> Drawn:
+    def _sample(self, rng: Generator, size: base.Size, shape: FloatArray, rate: FloatArray) -> base.Drawn:
         return np.maximum(rng.gamma(shape, 1 / rate, size), TINY)

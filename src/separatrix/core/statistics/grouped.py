@@ -116,14 +116,9 @@ class GroupMoments(Statistic):
     def __add__(self, other: Self) -> Self:
         self._check_same_shape(other)
         with np.errstate(all="ignore"):
-            total = self.weight + other.weight
-            b = np.where(total > 0, other.weight / total, 0.0)
-            delta = (other.mean - self.mean) + (other.tail - self.tail)
-            start, rest = _heavier(self, other)
-            back = np.where(self.weight >= other.weight, b, b - 1.0) * delta
-            mean, tail = two_sum(start, rest + back)
-            second = self.second + other.second + delta * delta * (self.weight * b)
-        return type(self)(total, mean, tail, second)
+            mean, tail, delta, share = _merged(self, other, self.weight, other.weight)
+            second = self.second + other.second + delta * delta * share
+        return type(self)(self.weight + other.weight, mean, tail, second)
 
     def __sub__(self, other: Self) -> Self:
         self._check_same_shape(other)
@@ -208,9 +203,8 @@ class GroupScatter(Statistic):
                     cells = X if X.dtype == np.float64 else X.astype(np.float64)
                     shift[new] = (members.sum(cells) / members.count[:, None])[new]
                 buffer = buffer if len(buffer) >= len(X) else np.empty((len(X), p))
-                z = np.take(
-                    shift, members.codes, axis=0, out=buffer[: len(X)], mode="wrap"
-                )  # −1 wraps: see below
+                # −1 wraps: see below
+                z = np.take(shift, members.codes, axis=0, out=buffer[: len(X)], mode="wrap")
                 np.subtract(X, z, out=z)
                 none = members.codes < 0
                 if none.any():
@@ -241,20 +235,12 @@ class GroupScatter(Statistic):
     def __add__(self, other: Self) -> Self:
         self._check_same_shape(other)
         with np.errstate(all="ignore"):
-            total = self.weight + other.weight
-            b = np.where(total > 0, other.weight / total, 0.0)
-            delta = (other.mean - self.mean) + (other.tail - self.tail)
-            heavier = (self.weight >= other.weight)[:, None]
-            back = np.where(heavier, b[:, None], b[:, None] - 1.0) * delta
-            start = np.where(heavier, self.mean, other.mean)
-            rest = np.where(heavier, self.tail, other.tail)
-            mean, tail = two_sum(start, rest + back)
-            scatter = self.scatter + other.scatter
-            share = self.weight * b
+            mean, tail, delta, parts = _merged(self, other, self.weight[:, None], other.weight[:, None])
+            scatter, share = self.scatter + other.scatter, parts[:, 0]
             for g in range(len(scatter)):
                 mine = (self.group == g) & (share > 0)
                 scatter[g] += (delta[mine].T * share[mine]) @ delta[mine]
-        return type(self)(total, mean, tail, scatter, self.group)
+        return type(self)(self.weight + other.weight, mean, tail, scatter, self.group)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -354,9 +340,16 @@ def _spread(old: FloatArray, index: NDArray[np.intp], k: int) -> FloatArray:
     return new
 
 
-def _heavier(a: GroupMoments, b: GroupMoments) -> tuple[FloatArray, FloatArray]:
-    first = a.weight >= b.weight
-    return np.where(first, a.mean, b.mean), np.where(first, a.tail, b.tail)
+def _merged(
+    a: GroupMoments | GroupScatter, b: GroupMoments | GroupScatter, of_a: FloatArray, of_b: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Chan's rule for means of weight ``of_a`` and ``of_b``: mean, tail, δ and the weight w_a w_b/W of δ²."""
+    total, first = of_a + of_b, of_a >= of_b
+    share = np.where(total > 0, of_b / total, 0.0)
+    delta = (b.mean - a.mean) + (b.tail - a.tail)
+    back = np.where(first, share, share - 1.0) * delta
+    mean, tail = two_sum(np.where(first, a.mean, b.mean), np.where(first, a.tail, b.tail) + back)
+    return mean, tail, delta, of_a * share
 
 
 def _one_present(cells: FloatArray, present: NDArray[np.bool_]) -> FloatArray:

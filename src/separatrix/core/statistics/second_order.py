@@ -110,10 +110,6 @@ class SecondOrder(Statistic):
         """Σ w (x − x̄)(y − ȳ)ᵀ (p, k)."""
         return self.joint_scatter()[: self.columns, self.columns :]
 
-    def target_scatter(self) -> FloatArray:
-        """Σ w (y − ȳ)(y − ȳ)ᵀ (k, k)."""
-        return self.joint_scatter()[self.columns :, self.columns :]
-
     def factor(self) -> FloatArray:
         """Upper triangular R (p, p) with a non-negative diagonal and RᵀR = scatter."""
         return self.joint_factor()[: self.columns, : self.columns]

@@ -15,15 +15,7 @@ import numpy as np
 
 from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
-from separatrix.data.formulas.expressions import (
-    CONTEXT,
-    Expression,
-    formulaic,
-    pandas_frame,
-    plain,
-    refuse_missing_columns,
-    rows_listed,
-)
+from separatrix.data.formulas import expressions
 from separatrix.data.formulas.left_side import LeftSide
 
 EXTRAS = ("sample_weight", "offset", "exposure", "precision", "weights")
@@ -40,7 +32,7 @@ class Coding:
 
     left: LeftSide
     spec: Any
-    offsets: tuple[Expression, ...]
+    offsets: tuple[expressions.Expression, ...]
     columns: tuple[str, ...]
     levels: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     named: dict[str, str] = field(default_factory=dict)
@@ -52,10 +44,12 @@ class Coding:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore", RuntimeWarning)
                 # a level that was not seen is only warned of, and coded as the first
-                warnings.filterwarnings("error", category=formulaic().errors.DataMismatchWarning)
-                X = self.spec.get_model_matrix(data, na_action="ignore", context=CONTEXT)
+                warnings.filterwarnings("error", category=expressions.formulaic().errors.DataMismatchWarning)
+                X = self.spec.get_model_matrix(data, na_action="ignore", context=expressions.CONTEXT)
         except Exception as error:
-            raise ValueError(f"the frame does not give the columns of the formula: {plain(error)}") from error
+            raise ValueError(
+                f"the frame does not give the columns of the formula: {expressions.plain(error)}"
+            ) from error
         return X.drop(columns="Intercept") if "Intercept" in X.columns else X
 
     def shift(self, data: Any, numbers: np.ndarray) -> FloatArray | None:
@@ -102,10 +96,10 @@ def read_new(coding: Coding, frame: Any, given: dict[str, Any], na: str = "nan")
 
     ``na="nan"`` leaves rows with an empty cell out of X and out of ``whole``; "raise" refuses the first by name.
     """
-    data = pandas_frame(frame)
-    refuse_missing_columns(coding.columns, data, "the formula needs")
+    data = expressions.pandas_frame(frame)
+    expressions.refuse_missing_columns(coding.columns, data, "the formula needs")
     for term in coding.offsets:
-        refuse_missing_columns(term.columns, data, f"offset({term.text}) needs")
+        expressions.refuse_missing_columns(term.columns, data, f"offset({term.text}) needs")
     values = {}
     for name in EXTRAS:
         value = given.get(name)
@@ -154,7 +148,7 @@ def read_new(coding: Coding, frame: Any, given: dict[str, Any], na: str = "nan")
 def _report_lost(X: Any, lost: np.ndarray, numbers: np.ndarray, na: str) -> None:
     """A term that arithmetic makes no number of, though no cell is empty: said, or refused."""
     term = X.columns[int(np.flatnonzero(np.isnan(X.to_numpy(dtype=np.float64)).any(axis=0))[0])]
-    words = f"{term} is no number in {rows_listed(numbers[lost])}, though no cell is empty there"
+    words = f"{term} is no number in {expressions.rows_listed(numbers[lost])}, though no cell is empty there"
     if na == "raise":
         raise ValueError(words)
     warn(f"{words}: the prediction is NaN")

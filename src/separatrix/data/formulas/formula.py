@@ -16,18 +16,8 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.caller import warn
+from separatrix.data.formulas import expressions
 from separatrix.data.formulas.coding import Coding, and_more, column_or_numbers, is_empty, numbers_of
-from separatrix.data.formulas.expressions import (
-    CONTEXT,
-    Expression,
-    formulaic,
-    pandas_frame,
-    plain,
-    r_spelling,
-    refuse_missing_columns,
-    required_columns,
-    rows_listed,
-)
 from separatrix.data.formulas.left_side import LeftSide
 
 
@@ -50,15 +40,15 @@ def read_formula(formula: str, frame: Any, extras: dict[str, Any], family: str =
     """The table a formula describes on a frame of any kind narwhals reads, for a family (its name)."""
     if not isinstance(formula, str):
         raise TypeError(f'a formula is a text like "y ~ x + C(g)", got {type(formula).__name__}')
-    data = pandas_frame(frame)
+    data = expressions.pandas_frame(frame)
     if "~" not in formula or not formula.split("~", 1)[0].strip():
         raise ValueError(f'formula {formula!r} has no response: write "y ~ terms"')
-    text, right = _spell_out(r_spelling(formula), data).split("~", 1)
+    text, right = _spell_out(expressions.r_spelling(formula), data).split("~", 1)
     right, offsets = _without_offsets(right, formula)
-    columns = required_columns(right)
-    refuse_missing_columns(columns, data, "formula names")
+    columns = expressions.required_columns(right)
+    expressions.refuse_missing_columns(columns, data, "formula names")
     left = LeftSide.of(text, data, family)
-    shifts = tuple(Expression.of(offset, data) for offset in offsets)
+    shifts = tuple(expressions.Expression.of(offset, data) for offset in offsets)
     given = {
         name: column_or_numbers(name, value, data) for name, value in extras.items() if value is not None
     }
@@ -74,9 +64,11 @@ def read_formula(formula: str, frame: Any, extras: dict[str, Any], family: str =
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore", RuntimeWarning)
-            X = formulaic().model_matrix(right, rows, na_action="ignore", context=CONTEXT)
+            X = expressions.formulaic().model_matrix(
+                right, rows, na_action="ignore", context=expressions.CONTEXT
+            )
     except Exception as error:  # formulaic wraps whatever evaluating a term raised
-        raise ValueError(f"formula {formula!r} could not be evaluated: {plain(error)}") from error
+        raise ValueError(f"formula {formula!r} could not be evaluated: {expressions.plain(error)}") from error
     spec = X.model_spec
     coding = Coding(left, spec, shifts, tuple(sorted(columns)), _levels(spec, rows), named)
     numbers = np.flatnonzero(whole)
@@ -115,7 +107,7 @@ def _numbers_only(
             kept &= ~where
             findings.append(
                 f"rows: {int(new.sum())} left out, where {name} is no number though no cell is empty: "
-                f"{rows_listed(numbers[new])}"
+                f"{expressions.rows_listed(numbers[new])}"
             )
     for words in findings:
         warn(f"{formula}: {words}")
@@ -164,10 +156,10 @@ def _without_offsets(right: str, formula: str) -> tuple[Any, list[str]]:
     (1 + x + z, ['log(t)'])
     """
     try:
-        whole = formulaic().Formula(right)
+        whole = expressions.formulaic().Formula(right)
     except Exception as error:
-        raise ValueError(f"formula {formula!r} could not be read: {plain(error)}") from error
-    if not isinstance(whole, formulaic().SimpleFormula):
+        raise ValueError(f"formula {formula!r} could not be read: {expressions.plain(error)}") from error
+    if not isinstance(whole, expressions.formulaic().SimpleFormula):
         raise ValueError(
             f"formula {formula!r} has several right sides: write one, y ~ terms, without | or a second ~"
         )
@@ -186,7 +178,7 @@ def _without_offsets(right: str, formula: str) -> tuple[Any, list[str]]:
             )
         else:
             kept.append(term)
-    return formulaic().Formula(kept), found
+    return expressions.formulaic().Formula(kept), found
 
 
 def _levels(spec: Any, data: Any) -> dict[str, tuple[Any, ...]]:

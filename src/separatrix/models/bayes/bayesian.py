@@ -23,15 +23,14 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
+from separatrix.data.checks import check_count, check_positive
 from separatrix.data.door import (
     as_labels,
     drop_absent_classes,
-    is_count,
-    is_positive,
+    finite_moments,
     read_labels,
     read_table,
     read_weights,
-    refuse_nonfinite,
     refuse_one_class,
     rows_of,
 )
@@ -232,12 +231,8 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
             )
         check_limits(self.tol, self.max_iter, self.n_jobs)
         check_class_weight(self.class_weight)
-        if not is_positive(self.intercept_precision, finite=True):
-            raise ValueError(
-                f"intercept_precision must be a positive number, got {self.intercept_precision!r}"
-            )
-        if not (is_count(self.n_samples) and self.n_samples >= 1):
-            raise ValueError(f"n_samples must be a whole number of at least 1, got {self.n_samples!r}")
+        check_positive("intercept_precision", self.intercept_precision, finite=True)
+        check_count("n_samples", self.n_samples)
 
     def _read(
         self, X: Any, y: Any, classes: Any, sample_weight: ArrayLike | None, *, reset: bool
@@ -272,8 +267,7 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
         totals = np.bincount(codes, weight, minlength=k).astype(float)
         weight = row_weights(self.class_weight, self.classes_, codes, totals, weight)
         rows = rows.with_targets(codes * 2.0 - 1.0 if k == 2 else codes, weight)
-        moments = rows.moments()
-        refuse_nonfinite(self, rows, moments)
+        moments = finite_moments(self, rows)
         size = (k - 1) * (rows.p + int(bool(self.fit_intercept)))
         if size > MOST_PARAMETERS:
             raise ValueError(

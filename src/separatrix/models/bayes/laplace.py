@@ -21,17 +21,8 @@ from separatrix.core.numerics import EPS, LOG_2PI, FloatArray
 from separatrix.core.statistics import Moments
 from separatrix.data.rows import Rows
 from separatrix.models.parameters import Fitting
+from separatrix.problems import prior as priors
 from separatrix.problems.coordinates import Coordinates
-from separatrix.problems.prior import (
-    Prior,
-    PriorObjective,
-    chart,
-    contrasts,
-    inner_rows,
-    leverages,
-    log_volume,
-    loss_of,
-)
 from separatrix.solve.newton import newton
 from separatrix.solve.outcome import Account, Outcome
 from separatrix.verdict import build
@@ -50,7 +41,7 @@ class Posterior:
 
     @cached_property
     def basis(self) -> FloatArray | None:
-        return contrasts(self.n_classes)
+        return priors.contrasts(self.n_classes)
 
     @property
     def q(self) -> int:
@@ -58,7 +49,7 @@ class Posterior:
 
     def _to_first(self) -> FloatArray:
         """(b, w), the intercept first, from one contrast's θ: (q, q_inner)."""
-        T = chart(self.coordinates, np.zeros(len(self.coordinates.centre)), self.fit_intercept)
+        T = priors.chart(self.coordinates, np.zeros(len(self.coordinates.centre)), self.fit_intercept)
         return np.roll(T, 1, axis=0) if self.fit_intercept else T
 
     def user_root(self) -> FloatArray:
@@ -76,17 +67,17 @@ class Posterior:
     def score_covariance(self, cells: Any) -> FloatArray:
         """Of the score of each row: its variance (n,), or that of the K−1 contrasts (n, K−1, K−1)."""
         dense = cells if isinstance(cells, np.ndarray) else cells.toarray()
-        z = inner_rows(self.coordinates, dense, self.fit_intercept)
+        z = priors.inner_rows(self.coordinates, dense, self.fit_intercept)
         if self.basis is None:
             return np.square(z @ self.root).sum(axis=1)
-        return leverages(z, self.root, self.q)
+        return priors.leverages(z, self.root, self.q)
 
 
 @dataclass(frozen=True)
 class Laplace:
     """A mode, the curvature there, and what they add up to; ``factor`` is the lower Cholesky factor of H/W."""
 
-    objective: PriorObjective
+    objective: priors.PriorObjective
     theta: FloatArray
     outcome: Outcome
     value: float
@@ -100,7 +91,7 @@ class Laplace:
         return self.objective.total_weight
 
     @property
-    def prior(self) -> Prior:
+    def prior(self) -> priors.Prior:
         return self.objective.prior
 
     @cached_property
@@ -145,12 +136,12 @@ class Laplace:
         pull = float(np.sum(self.inverse_root * (self.objective.weigher @ self.inverse_root)))
         return self.prior.size - pull
 
-    def as_prior(self) -> Prior:
+    def as_prior(self) -> priors.Prior:
         """The posterior as the prior of rows to come, anchored at the mean of these."""
         F = self.objective
         c, q = F.coordinates, F.shape[0]
         H = self.weight * (self.factor @ self.factor.T)
-        back = np.linalg.pinv(chart(c, c.centre, F.fit_intercept))  # zero on columns held at zero
+        back = np.linalg.pinv(priors.chart(c, c.centre, F.fit_intercept))  # zero on columns held at zero
         wide = back.shape[1]
         P = np.empty((self.prior.heads * wide, self.prior.heads * wide))
         for a in range(self.prior.heads):
@@ -158,19 +149,19 @@ class Laplace:
                 part = H[a * q : a * q + q, b * q : b * q + q]
                 P[a * wide : a * wide + wide, b * wide : b * wide + wide] = back.T @ part @ back
         live = self.prior.live
-        log_det = self.log_det - 2 * self.prior.heads * log_volume(c, live, F.fit_intercept)
+        log_det = self.log_det - 2 * self.prior.heads * priors.log_volume(c, live, F.fit_intercept)
         t, lift = F.split(self.theta)
         mean = c.weights(t)
         if F.fit_intercept:
             mean = np.concatenate([mean, [lift]])
-        return Prior(mean, P, log_det, c.centre, live)
+        return priors.Prior(mean, P, log_det, c.centre, live)
 
 
 def laplace(
     rows: Rows,
     moments: Moments,
     n_classes: int | None,
-    prior: Prior,
+    prior: priors.Prior,
     *,
     tol: float,
     max_iter: int,
@@ -180,7 +171,9 @@ def laplace(
     """The mode by Newton (which proves its gap), then the curvature there by one more sweep."""
     sweeps = 0.0
     for rotated in (False, True):
-        F = PriorObjective.of(rows, moments, loss_of(n_classes), n_classes, prior, rotated=rotated)
+        F = priors.PriorObjective.of(
+            rows, moments, priors.loss_of(n_classes), n_classes, prior, rotated=rotated
+        )
         account = Account(F, verbose=verbose, sweeps=sweeps + rotated)
         theta = F.centre if start is None else F.from_user(*start)
         outcome = newton(account, theta, tol**4, max_iter, warm=start is not None, exists=True)
@@ -190,7 +183,7 @@ def laplace(
     return at_mode(F, outcome, sweeps)
 
 
-def at_mode(F: PriorObjective, outcome: Outcome, sweeps: float = 0.0) -> Laplace:
+def at_mode(F: priors.PriorObjective, outcome: Outcome, sweeps: float = 0.0) -> Laplace:
     """The Gaussian at a point, and how far above the minimum F may be there: proven by the sweep itself."""
     at = F.evaluate(outcome.theta, order=2)
     assert at.hessian is not None
@@ -245,7 +238,7 @@ def verified(
     model: Fitting,
     rows: Rows,
     moments: Moments,
-    prior: Prior,
+    prior: priors.Prior,
     coef: FloatArray,
     intercept: FloatArray,
     claimed: float,
@@ -254,7 +247,9 @@ def verified(
     n_classes, by = None if coef.ndim == 1 else len(coef), build.VERIFIED
     found: list[Laplace] = []
     for rotated in (False, True):
-        F = PriorObjective.of(rows, moments, loss_of(n_classes), n_classes, prior, rotated=rotated)
+        F = priors.PriorObjective.of(
+            rows, moments, priors.loss_of(n_classes), n_classes, prior, rotated=rotated
+        )
         theta = F.from_user(coef, intercept)
         found.append(at_mode(F, Outcome(theta, np.inf, np.inf, None, 0, by, np.nan)))
         if found[-1].gap <= model.verdict_.tol:

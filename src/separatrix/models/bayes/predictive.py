@@ -18,7 +18,7 @@ import numpy as np
 
 from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray, expit, log1pexp, logsumexp, softmax
-from separatrix.data.door import is_positive
+from separatrix.data.checks import is_positive
 from separatrix.models.bayes.laplace import Posterior
 
 AT_ONCE = 1 << 18  # numbers held at a time: in cache

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import is_count
+from separatrix.data.checks import check_count
 from separatrix.inference.summary import Summary
 from separatrix.models.bayes.laplace import Posterior
 from separatrix.models.bayes.predictive import tail_of
@@ -114,8 +114,7 @@ class ShownPosterior(LiveRule):
         ((1000, 1), (1000,), True)
         """
         check_is_fitted(self)
-        if not (is_count(n_draws) and n_draws >= 1):
-            raise ValueError(f"n_draws must be a whole number of at least 1, got {n_draws!r}")
+        check_count("n_draws", n_draws)
         root = self._posterior.user_root()
         rng = generator_of(self.random_state if random_state is None else random_state)
         draws = rng.standard_normal((int(n_draws), root.shape[-1])) @ root.reshape(-1, root.shape[-1]).T

@@ -23,21 +23,16 @@ from sklearn.utils import Tags, _safe_indexing, get_tags
 
 from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
+from separatrix.data.checks import check_positive
 from separatrix.data.columns import Encoding
-from separatrix.data.door import is_dask, is_frame, is_positive, read_table, read_weights
+from separatrix.data.door import is_dask, is_frame, read_table, read_weights
 from separatrix.data.estimator import KW_ONLY, constructor
+from separatrix.models import parameters
 from separatrix.models.ensemble.boosting import Course, boost
 from separatrix.models.ensemble.members import refuse_given
 from separatrix.models.ensemble.stump import DecisionStump
 from separatrix.models.ensemble.weak_learners import AnyLearner, StumpLearner, WeakLearner
 from separatrix.models.ensemble.weighted_votes import WeightedVotes
-from separatrix.models.parameters import (
-    check_class_weight,
-    class_factors,
-    read_any_classes,
-    seed_of,
-    threads,
-)
 from separatrix.verdict.build import VERIFIED, proven
 from separatrix.verdict.verdict import Status, Verdict
 
@@ -121,19 +116,15 @@ class AdaBoostClassifier(WeightedVotes):
         self._check_parameters()
         self.estimator_ = DecisionStump() if self.estimator is None else clone(self.estimator)
         self._stumps = isinstance(self.estimator_, DecisionStump)
-        with threads(self.n_jobs):
+        with parameters.threads(self.n_jobs):
             read = self._read_stumps if self._stumps else self._read_any
             learner, weight = read(X, y, sample_weight)
             at_work = None if weight is None else weight[learner.rows]
             course = boost(
-                learner,
-                len(self.classes_),
-                at_work,
-                self._factor(learner.cls, at_work),
-                rounds=int(self.n_estimators),
-                learning_rate=float(self.learning_rate),
+                learner, len(self.classes_), at_work, self._factor(learner.cls, at_work),
+                rounds=int(self.n_estimators), learning_rate=float(self.learning_rate),
                 keep_weights=self.keep_weights,
-            )
+            )  # fmt: skip
         self._keep(course, len(learner.rows) if weight is None else len(weight))
         self.verdict_ = self._judged(course, learner, began)
         if course.few is not None:
@@ -146,13 +137,12 @@ class AdaBoostClassifier(WeightedVotes):
         if self.class_weight is None:
             return None
         totals = np.bincount(cls, weight, minlength=len(self.classes_)).astype(float)
-        return class_factors(self.class_weight, self.classes_, totals)
+        return parameters.class_factors(self.class_weight, self.classes_, totals)
 
     def _check_parameters(self) -> None:
         self._check_members()
-        if not is_positive(self.learning_rate, finite=True):
-            raise ValueError(f"learning_rate must be a positive number, got {self.learning_rate!r}")
-        check_class_weight(self.class_weight)
+        check_positive("learning_rate", self.learning_rate, finite=True)
+        parameters.check_class_weight(self.class_weight)
         base = self.estimator
         usable = base is None or (hasattr(base, "fit") and hasattr(base, "predict"))
         if not usable or (base is not None and is_regressor(base)):
@@ -176,14 +166,14 @@ class AdaBoostClassifier(WeightedVotes):
         cells = X if self._whole_frames else read_table(self, X, reset=True, missing=True)
         n = cells.shape[0]
         weight = read_weights(sample_weight, n)
-        self.classes_, codes, _ = read_any_classes(y, weight, n)
+        self.classes_, codes, _ = parameters.read_any_classes(y, weight, n)
         rows = np.arange(n) if weight is None else np.flatnonzero(weight > 0)
         if len(rows) < n:
             cells = _safe_indexing(cells, rows)
         learner = AnyLearner(
             self.estimator_,
             self.classes_,
-            seed_of(self.random_state),
+            parameters.seed_of(self.random_state),
             cells,
             rows,
             codes[rows].astype(np.int64),

@@ -32,7 +32,7 @@ from separatrix.models.ensemble.bags.votes import LinearVotes, share_of
 from separatrix.models.ensemble.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from separatrix.models.ensemble.members import Shares
 from separatrix.models.ensemble.tree_limits import is_word
-from separatrix.models.parameters import check_class_weight, class_factors, read_any_classes, threads
+from separatrix.models.parameters import check_class_weight, read_any_classes, row_weights, threads
 
 VOTING = ("soft", "hard")
 
@@ -141,10 +141,7 @@ class BaggingClassifier(Shares, Classifier, Bagging):
         check_class_weight(self.class_weight)
         self.classes_, codes, totals = read_any_classes(y, weight, n)
         self.n_classes_ = len(self.classes_)
-        drawn_by = weight
-        if self.class_weight is not None:
-            factor = class_factors(self.class_weight, self.classes_, totals)[codes]
-            drawn_by = factor if weight is None else weight * factor
+        drawn_by = row_weights(self.class_weight, self.classes_, codes, totals, weight)
         return Targets(self.classes_[codes], codes, drawn_by)
 
     @property

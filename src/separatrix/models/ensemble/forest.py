@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import is_count
+from separatrix.data.checks import check_count, is_count
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.labels import read_numbers
 from separatrix.growth.forest import grow_forest, tree_seeds
@@ -126,8 +126,7 @@ class ForestModel(Members, TreeModel):
         """
         cells = self._read_for_prediction(X)
         target = self._numbered(y, len(cells))
-        if not (is_count(n_repeats) and n_repeats >= 1):
-            raise ValueError(f"n_repeats must be a whole number of at least 1, got {n_repeats!r}")
+        check_count("n_repeats", n_repeats)
         if out_of_bag and self._draws is None:
             raise ValueError(
                 "out_of_bag=True needs bags: fit with bootstrap=True, or give rows that were held out"

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import is_count
+from separatrix.data.checks import is_count
 from separatrix.models.parameters import check_limits
 
 

@@ -17,15 +17,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
+from separatrix.data import door
 from separatrix.data.columns import Encoding
-from separatrix.data.door import (
-    column_name,
-    is_dask,
-    is_frame,
-    read_table,
-    read_weights,
-    refuse_infinite,
-)
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.growth.stump_columns import CRITERIA
 from separatrix.growth.stumps import Stump, StumpTable, in_units, whole_weights
@@ -208,25 +201,25 @@ class DecisionStump(Shares, Classifier):
         self._check_parameters()
         cells, nominal = self._read(X)
         n = cells.shape[0]
-        weight = read_weights(sample_weight, n)
+        weight = door.read_weights(sample_weight, n)
         self.classes_, codes, _ = read_any_classes(y, weight, n)
         rows = np.arange(n) if weight is None else np.flatnonzero(weight > 0)
         return StumpTable.of(cells, codes, len(self.classes_), rows, nominal, self.criterion), weight
 
     def _read(self, X: Any) -> tuple[Any, np.ndarray]:
         """(cells, nominal columns) of a training table; levels as numbers 0, 1, …"""
-        if is_dask(X):
+        if door.is_dask(X):
             raise TypeError("X is a Dask collection, and a stump is searched in memory: call X.compute()")
         self._encoding: Encoding | None = None
         self._levels: dict[int, list[Any]] = {}
-        if self.categorical_features is None and not is_frame(X):
-            cells = read_table(self, X, reset=True, missing=True)
+        if self.categorical_features is None and not door.is_frame(X):
+            cells = door.read_table(self, X, reset=True, missing=True)
             self._refuse_cells(cells)
             return cells, np.zeros(0, dtype=np.intp)
         self._encoding = Encoding.learn(self, X)
         nominal = self._nominal(self._encoding)
         raw = self._encoding.encode(self, X)
-        refuse_infinite(self, raw)
+        door.refuse_infinite(self, raw)
         for j in nominal:
             column = self._encoding.columns[j]
             values = raw[:, j]
@@ -261,7 +254,7 @@ class DecisionStump(Shares, Classifier):
         for j in words:
             if j not in chosen:
                 raise ValueError(
-                    f"column {column_name(self, j)} holds words and a threshold needs numbers: "
+                    f"column {door.column_name(self, j)} holds words and a threshold needs numbers: "
                     'use categorical_features="from_dtype", or name the column there'
                 )
         return np.array(chosen, dtype=np.intp)
@@ -281,20 +274,20 @@ class DecisionStump(Shares, Classifier):
     def _read_for_prediction(self, X: Any) -> Any:
         if self._encoding is not None:
             raw = self._encoding.encode(self, X)
-            refuse_infinite(self, raw)
+            door.refuse_infinite(self, raw)
             return self._numbered(raw)
-        cells = read_table(self, X, reset=False, missing=True)
-        if not is_dask(cells):
+        cells = door.read_table(self, X, reset=False, missing=True)
+        if not door.is_dask(cells):
             self._refuse_cells(cells)
         return cells
 
     def _refuse_cells(self, cells: Any) -> None:
-        refuse_infinite(self, cells)
+        door.refuse_infinite(self, cells)
         if not isinstance(cells, np.ndarray) and cells.dtype.kind == "f" and np.isnan(cells.sum()):
             at = int(np.flatnonzero(np.isnan(cells.data))[0])
             raise ValueError(
-                f"Input X contains NaN: column {column_name(self, int(cells.indices[at]))} of a sparse table, where "
-                "a word is there or not: take the cell out"
+                f"Input X contains NaN: column {door.column_name(self, int(cells.indices[at]))} of a sparse table, "
+                "where a word is there or not: take the cell out"
             )
 
     def _judged(self, began: float) -> Verdict:
@@ -323,7 +316,7 @@ class DecisionStump(Shares, Classifier):
         """For :func:`separatrix.verify`: the stump's error on these data against the least there is."""
         refuse_given(self, given)
         cells = self._read_for_prediction(X)
-        weight = read_weights(sample_weight, cells.shape[0])
+        weight = door.read_weights(sample_weight, cells.shape[0])
         codes = self._codes_of(y, cells.shape[0])
         rows = np.arange(len(codes)) if weight is None else np.flatnonzero(weight > 0)
         share = np.ones(len(codes)) if weight is None else weight

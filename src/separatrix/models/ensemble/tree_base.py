@@ -27,7 +27,7 @@ from separatrix.models.base import Classifier
 from separatrix.models.ensemble.members import Shares, derived_from
 from separatrix.models.ensemble.tree_cells import TreeCells
 from separatrix.models.ensemble.tree_limits import TreeLimits, is_word
-from separatrix.models.parameters import check_class_weight, class_factors, read_any_classes
+from separatrix.models.parameters import check_class_weight, read_any_classes, row_weights
 from separatrix.verdict.build import no_claim
 from separatrix.verdict.verdict import Verdict
 
@@ -145,15 +145,10 @@ class TreeModel(TreeLimits, TreeCells):
         if missing:
             said.append("Ctrl-C: the trees finished by then are kept; warm_start=True grows the others")
         return no_claim(
-            self,
-            scale="mean loss",
-            objective=float(np.mean(left)),
-            sweeps=float(np.mean(depth)) + 1,
-            seconds=time.perf_counter() - began,
-            stopped_by="Ctrl-C" if missing else self._limits(),
-            findings=(*said, *findings),
-            interrupted=missing > 0,
-        )
+            self, scale="mean loss", objective=float(np.mean(left)), sweeps=float(np.mean(depth)) + 1,
+            seconds=time.perf_counter() - began, stopped_by="Ctrl-C" if missing else self._limits(),
+            findings=(*said, *findings), interrupted=missing > 0,
+        )  # fmt: skip
 
     def _named(self, which: np.ndarray) -> str:
         found = [column_name(self, int(j)) for j in np.flatnonzero(which)]
@@ -205,9 +200,8 @@ class TreeClassifier(Shares, TreeModel, Classifier):
         weight = read_weights(sample_weight, n)
         self.classes_, codes, totals = read_any_classes(y, weight, n)
         self.n_classes_ = len(self.classes_)
-        if self.class_weight is not None and not is_word(self.class_weight, "balanced_subsample"):
-            factor = class_factors(self.class_weight, self.classes_, totals)[codes]
-            weight = factor if weight is None else weight * factor
+        if not is_word(self.class_weight, "balanced_subsample"):
+            weight = row_weights(self.class_weight, self.classes_, codes, totals, weight)
         return _present(cells, codes, weight)
 
     def _rare(self, target: np.ndarray, leaf: int) -> list[str]:

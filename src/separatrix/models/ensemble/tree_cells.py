@@ -17,8 +17,9 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
+from separatrix.data.checks import is_count
 from separatrix.data.columns import Encoding
-from separatrix.data.door import column_name, is_count, is_dask, read_table, refuse_infinite
+from separatrix.data.door import column_name, is_dask, read_table, refuse_infinite
 from separatrix.data.estimator import Estimator
 from separatrix.growth.growers import LEVELS, Binned, Columns
 from separatrix.models.ensemble.tree_limits import is_word

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.door import is_count
+from separatrix.data.checks import is_count
 from separatrix.growth.growers import Options
 
 LIMITS = (

@@ -21,7 +21,8 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from separatrix.core.linear import LinearRule
 from separatrix.core.numerics import FloatArray, logsumexp, softmax
-from separatrix.data.door import is_count, is_dask, refuse_infinite
+from separatrix.data.checks import check_count
+from separatrix.data.door import is_dask, refuse_infinite
 from separatrix.data.rows import over_rows
 from separatrix.models.base import Classifier, minimum_cost
 from separatrix.models.generative.facts import Cells
@@ -123,8 +124,7 @@ class PosteriorAnswers(Classifier):
     def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Run backwards: n rows drawn from p(x, y), or from p(x | y) of a given class; (X (n, p), labels (n,))."""
         now = self._now()
-        if not (is_count(n) and n >= 1):
-            raise ValueError(f"n must be a whole number of at least 1, got {n!r}")
+        check_count("n", n)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
         labels = self.classes_.tolist()
         if y is None:

@@ -24,20 +24,13 @@ from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import GroupScatter, Members
 from separatrix.data.door import refuse_infinite, refuse_not_finite
 from separatrix.data.estimator import KW_ONLY, constructor
+from separatrix.models.generative import verified
 from separatrix.models.generative.answers import differences
 from separatrix.models.generative.common import Generative
 from separatrix.models.generative.facts import ClassFacts
 from separatrix.models.generative.impossible import Findings
-from separatrix.models.generative.parts.of_family import family_facts, summed_density, total_loss
+from separatrix.models.generative.parts.measured import family_facts, summed_density, total_loss
 from separatrix.models.generative.state import Derived
-from separatrix.models.generative.verified import (
-    Equations,
-    LabelledRows,
-    family_equations,
-    family_moments,
-    gaussian_equations,
-    normal_family_equations,
-)
 
 
 @constructor
@@ -173,7 +166,7 @@ class GenerativeClassifier(Generative):
             findings.append("one scale for all classes: the separator is linear in x")
         return residual, loss / facts.weight.sum()
 
-    def _equations(self, rows: LabelledRows) -> Equations:
+    def _equations(self, rows: verified.LabelledRows) -> verified.Equations:
         f, found, live = self._family, self.parameters_, rows.weight > 0
         if self._full:
             means, sigmas = (np.asarray(found[name], dtype=np.float64) for name in ("mean", "covariance"))
@@ -181,24 +174,26 @@ class GenerativeClassifier(Generative):
             m, S = rows.scatters(group, means, sigmas)
             size = np.bincount(group, rows.weight)
             scale = np.sqrt(np.maximum(np.einsum("gii->i", S) / rows.total, 1e-300))
-            total = Equations()
+            total = verified.Equations()
             for k, g in zip(np.flatnonzero(live), group[live], strict=True):
                 sigma, share = S[g] / size[g], rows.weight[k] / rows.total
                 if np.linalg.eigvalsh(sigma / np.outer(scale, scale))[0] < 1e-8:
                     sigma = sigma + 1e-8 * np.diag(scale**2)
                 raw = S[g] / size[g] * share
                 at = slice(k, k + 1)
-                total += gaussian_equations(np.array([share]), means[at], sigmas[k], m[at], sigma, raw, 1e-6)
+                total += verified.gaussian_equations(
+                    np.array([share]), means[at], sigmas[k], m[at], sigma, raw, 1e-6
+                )
             return total
-        weight, averages, second = family_moments(rows, f)
+        weight, averages, second = verified.family_moments(rows, f)
         per_row = weight[:, 0] if f.multivariate else weight
         wanted = (f.estimate_shared if self.shared_scale else f.estimate)(per_row, averages, second)
         if f.name == "gaussian":
             v = np.asarray(wanted["variance"])
             typical = np.max(np.where(live[:, None], v, 0.0), axis=0)
             v = np.where(live[:, None] & ~(v > 0), 1e-9 * np.where(typical > 0, typical, 1.0), v)
-            return normal_family_equations(rows, found, weight, averages[0], v, second)
-        return family_equations(rows, f, found, wanted, per_row, averages, second, self.shared_scale)
+            return verified.normal_family_equations(rows, found, weight, averages[0], v, second)
+        return verified.family_equations(rows, f, found, wanted, per_row, averages, second, self.shared_scale)
 
     def _look(self, weight: Any, means: Any, facts: ClassFacts, findings: Findings) -> None:
         """Refuse a column without a value in some class; say where a parameter lies on the edge of its range."""
@@ -216,9 +211,8 @@ class GenerativeClassifier(Generative):
                 floor = 1e-9 * np.where(typical > 0, typical, 1.0)
                 self.parameters_["variance"] = np.where(none, floor, variance)
                 live = means[0][present[:, 0]]
-                constant = (np.ptp(live, axis=0) == 0) & (none | ~present).all(
-                    axis=0
-                )  # says nothing of any class
+                # says nothing of any class
+                constant = (np.ptp(live, axis=0) == 0) & (none | ~present).all(axis=0)
                 for which, say in ((constant, findings.append), (~constant, findings.grave)):
                     if (none.any(axis=0) & which).any():
                         columns = self._columns(none.any(axis=0) & which)

@@ -15,9 +15,8 @@ from separatrix.data.door import refuse_infinite
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.generative.facts import Cells
 from separatrix.models.generative.naive import Counted
-from separatrix.models.generative.parts.bernoulli import BernoulliPart
+from separatrix.models.generative.parts.counted import BernoulliPart, Smoothing
 from separatrix.models.generative.parts.part import ColumnsPart
-from separatrix.models.generative.parts.smoothing import Smoothing
 from separatrix.models.generative.state import report
 
 

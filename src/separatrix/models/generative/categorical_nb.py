@@ -13,9 +13,8 @@ from sklearn.utils import Tags
 from separatrix.data.door import refuse_infinite
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.generative.naive import Counted
-from separatrix.models.generative.parts.levels import LevelsPart
+from separatrix.models.generative.parts.counted import LevelsPart, Smoothing
 from separatrix.models.generative.parts.part import ColumnsPart
-from separatrix.models.generative.parts.smoothing import Smoothing
 from separatrix.models.generative.state import Report, report
 
 

@@ -26,16 +26,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray, logsumexp
 from separatrix.core.statistics.grouped import Members
-from separatrix.data.door import (
-    as_labels,
-    drop_absent_classes,
-    is_count,
-    is_positive,
-    read_some_labels,
-    read_weights,
-    refuse_one_class,
-    rows_of,
-)
+from separatrix.data import door
+from separatrix.data.checks import check_count, check_positive
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows
 from separatrix.models.generative.answers import InfiniteCell
@@ -170,15 +162,15 @@ class Generative(TableReader):
         table = self._read(X, reset=reset)
         if reset:
             self._single = bool(self._keeps) and getattr(table, "dtype", None) == np.float32
-        rows = rows_of(self, table, missing=True)
+        rows = door.rows_of(self, table, missing=True)
         known = None if reset else self.classes_
         if classes is not None:
-            known = union(as_labels(classes), known)
-        found, codes = read_some_labels(y, rows.n, known)
-        weight = read_weights(sample_weight, rows.n)
+            known = union(door.as_labels(classes), known)
+        found, codes = door.read_some_labels(y, rows.n, known)
+        weight = door.read_weights(sample_weight, rows.n)
         if weight is not None and not weight.all() and not rows.lazy:
             keep = weight > 0  # weight zero is absence, whatever the row holds
-            rows, codes, weight = rows_of(self, table[keep]), codes[keep], weight[keep]
+            rows, codes, weight = door.rows_of(self, table[keep]), codes[keep], weight[keep]
         unlabelled = codes < 0
         if unlabelled.any() and not self._whole:
             raise ValueError(
@@ -189,7 +181,7 @@ class Generative(TableReader):
                 f"row {int(np.flatnonzero(unlabelled)[0])} has no label, and {type(self).__name__} is no density, "
                 "which EM would need: drop such rows, or use MultinomialNB"
             )
-        found, codes, _ = drop_absent_classes(found, codes, weight)
+        found, codes, _ = door.drop_absent_classes(found, codes, weight)
         if known is not None and len(found) and are_words(found) != are_words(np.asarray(known)):
             raise ValueError(
                 f"label {found.tolist()[0]!r} is of another type than the classes met before, {known.tolist()}: "
@@ -200,7 +192,7 @@ class Generative(TableReader):
             codes = np.append(places_of(found, everything), -1)[codes]
             found = everything
         elif self._whole and (not self._one_class or unlabelled.any() or found.tolist() in ([], [-1])):
-            refuse_one_class(found)
+            door.refuse_one_class(found)
         weight = self._class_weighted(weight, codes, found, self._whole)
         rows = rows.with_targets(codes, weight)
         if rows.sparse:  # classes, not rows, go side by side: their counts are as long as the vocabulary
@@ -251,16 +243,10 @@ class Generative(TableReader):
             found.append(f"no row yet of class {', '.join(empty)}: never predicted")
         mean_loss = self._objective(objective, facts.weight, prior)
         self.verdict_ = closed_form(
-            self,
-            scale="mean loss",
-            objective=mean_loss,
-            gap=max(residual, ROUNDING * abs(mean_loss)),
-            tol=self._tolerance,
-            sweeps=sweeps,
-            seconds=time.perf_counter() - began,
-            stopped_by="formula",
+            self, scale="mean loss", objective=mean_loss, gap=max(residual, ROUNDING * abs(mean_loss)),
+            tol=self._tolerance, sweeps=sweeps, seconds=time.perf_counter() - began, stopped_by="formula",
             findings=(f"moment residual {residual:.1e}", *found),
-        )
+        )  # fmt: skip
         self._grave = found.warnings
 
     def _objective(self, objective: float, weight: FloatArray, prior: FloatArray) -> float:
@@ -313,10 +299,8 @@ class Generative(TableReader):
 
     def _check_parameters(self) -> None:
         """Refuse, before data is read, what cannot be meant."""
-        if not is_positive(self.em_tol):
-            raise ValueError(f"em_tol must be a positive number, got {self.em_tol!r}")
-        if not (is_count(self.em_max_iter) and self.em_max_iter >= 1):
-            raise ValueError(f"em_max_iter must be a whole number of at least 1, got {self.em_max_iter!r}")
+        check_positive("em_tol", self.em_tol)
+        check_count("em_max_iter", self.em_max_iter)
         check_class_weight(self.class_weight)
 
     def _block_facts(self, block: Block, k: int) -> ClassFacts:

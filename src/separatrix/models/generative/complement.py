@@ -19,13 +19,14 @@ import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import GroupSums
+from separatrix.data.checks import check_flag
 from separatrix.data.counts import log_shares
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.generative.facts import Cells
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.multinomial_nb import MultinomialNB
-from separatrix.models.generative.parts.bag import BagPart
-from separatrix.models.generative.parts.smoothing import Smoothing
+from separatrix.models.generative.parts.counted import BagPart, Smoothing
+from separatrix.models.generative.parts.part import Solved
 from separatrix.models.generative.state import Derived, Report, report
 from separatrix.models.generative.verified import Equations, LabelledRows, share_equations
 
@@ -39,9 +40,7 @@ class ComplementPart(BagPart):
 
     norm: bool = False
 
-    def solve(
-        self, s: GroupSums, weight: FloatArray, findings: Findings, model: Generative
-    ) -> tuple[float, float]:
+    def solve(self, s: GroupSums, weight: FloatArray, findings: Findings, model: Generative) -> Solved:
         k, p = s.value.shape
         self.count, self.all = s.value, s.value.sum(axis=0)
         self.add = self.smoothing.rows(np.empty((1, p)))[0]
@@ -121,8 +120,7 @@ class ComplementNB(MultinomialNB):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not isinstance(self.norm, (bool, np.bool_)):
-            raise ValueError(f"norm must be True or False, got {self.norm!r}")
+        check_flag("norm", self.norm)
 
     def _part(self, smoothing: Smoothing) -> ComplementPart:
         return ComplementPart(smoothing, bool(self.norm))

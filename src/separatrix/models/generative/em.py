@@ -37,9 +37,6 @@ class Expectation(Statistic):
     facts: ClassFacts
     log_likelihood: float
 
-    def __add__(self, other: Expectation) -> Expectation:
-        return Expectation(self.facts + other.facts, self.log_likelihood + other.log_likelihood)
-
 
 def learn_by_em(model: Generative, rows: Rows, began: float) -> None:
     """EM from the labelled fit: memberships of unlabelled rows are their posterior probabilities."""
@@ -80,17 +77,11 @@ def learn_by_em(model: Generative, rows: Rows, began: float) -> None:
         findings.append(f"the likelihood fell by {fell:.1e} in one step, which EM should not do")
     converged = stopped.startswith("the")
     model.verdict_ = no_claim(
-        model,
-        scale="mean loss",
-        objective=-path[-1],
-        tol=model.em_tol,
-        sweeps=1.0 + len(path),
-        seconds=time.perf_counter() - began,
-        stopped_by=stopped,
+        model, scale="mean loss", objective=-path[-1], tol=model.em_tol, sweeps=1.0 + len(path),
+        seconds=time.perf_counter() - began, stopped_by=stopped,
         findings=(*findings, *model.verdict_.findings[1:]),
-        status="no claim" if converged else "not converged",
-        interrupted=watch.interrupted,
-    )
+        status="no claim" if converged else "not converged", interrupted=watch.interrupted,
+    )  # fmt: skip
     if not (converged or watch.interrupted):
         warn(f"EM stopped after {len(path)} steps: raise em_max_iter", ConvergenceWarning)
 

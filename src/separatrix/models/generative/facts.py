@@ -31,9 +31,6 @@ class ClassFacts(Statistic):
     weight: FloatArray
     of_x: Any
 
-    def __add__(self, other: ClassFacts) -> ClassFacts:
-        return ClassFacts(self.weight + other.weight, self.of_x + other.of_x)
-
 
 @dataclass(frozen=True, eq=False)
 class PartFacts(Statistic):

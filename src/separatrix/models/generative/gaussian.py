@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 
 from separatrix.core.numerics import LOG_2PI, FloatArray
 from separatrix.core.statistics.grouped import GroupMoments, GroupScatter, Members
-from separatrix.data.door import is_positive
+from separatrix.data.checks import check_positive
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows
 from separatrix.models.generative.common import Generative
@@ -72,8 +72,7 @@ class Gaussian(Generative):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not is_positive(self.tol, finite=True):
-            raise ValueError(f"tol must be a positive number, got {self.tol!r}")
+        check_positive("tol", self.tol, finite=True)
         s = self.shrinkage
         if not (s is None or s == "auto" or (isinstance(s, (int, float, np.number)) and 0 <= s <= 1)):
             raise ValueError(

@@ -11,13 +11,13 @@ import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import GroupMoments
-from separatrix.data.door import is_positive
+from separatrix.data.checks import check_flag, is_positive
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.moments import class_power_sums
 from separatrix.data.rows import Block
 from separatrix.models.generative.facts import ClassFacts, PartFacts
 from separatrix.models.generative.naive import Naive
-from separatrix.models.generative.parts.normal import NormalPart
+from separatrix.models.generative.parts.measured import NormalPart
 from separatrix.models.generative.state import Derived, Report, publish, report, state
 
 TIES = ("none", "class", "feature", "both")
@@ -71,10 +71,7 @@ class GaussianNB(Naive):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not isinstance(self.var_smoothing_per_column, (bool, np.bool_)):
-            raise ValueError(
-                f"var_smoothing_per_column must be True or False, got {self.var_smoothing_per_column!r}"
-            )
+        check_flag("var_smoothing_per_column", self.var_smoothing_per_column)
         if self.tie not in TIES:
             raise ValueError(f"tie must be one of {', '.join(map(repr, TIES))}, got {self.tie!r}")
         if not (is_positive(self.var_smoothing, finite=True) or self.var_smoothing == 0):

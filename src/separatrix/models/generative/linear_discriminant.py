@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import EPS, FloatArray, logsumexp
 from separatrix.core.statistics.grouped import GroupScatter
-from separatrix.data.door import is_count
+from separatrix.data.checks import is_count
 from separatrix.data.estimator import constructor
 from separatrix.models.base import LinearClassifier
 from separatrix.models.generative.answers import differences
@@ -137,9 +137,8 @@ class LinearDiscriminantAnalysis(
         with np.errstate(divide="ignore"):
             gamma = self._gamma + np.log(prior) - self._beta @ middle - 0.5 * self._shift @ middle
         coef, intercept = differences(self._beta + self._shift, gamma)
-        self.coef_ = self._kept(
-            coef
-        )  # in float32 the intercept takes up what rounding does at the middle of the rows
+        # in float32 the intercept takes up what rounding does at the middle of the rows
+        self.coef_ = self._kept(coef)
         self.intercept_ = self._kept(intercept + (coef - self.coef_) @ middle)
         self._as_fitted = self.coef_.copy(), self.intercept_.copy()
         self._set_directions(means, middle)

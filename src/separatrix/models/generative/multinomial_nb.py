@@ -15,9 +15,8 @@ from separatrix.data.door import read_table, refuse_not_finite
 from separatrix.data.estimator import constructor
 from separatrix.models.generative.facts import Cells
 from separatrix.models.generative.naive import Counted
-from separatrix.models.generative.parts.bag import BagPart
+from separatrix.models.generative.parts.counted import BagPart, Smoothing
 from separatrix.models.generative.parts.part import ColumnsPart
-from separatrix.models.generative.parts.smoothing import Smoothing
 from separatrix.models.generative.state import report
 
 

@@ -7,7 +7,7 @@
     NaiveBayes      a family of its own for every column, from a frame as it is
 
 A model is a list of parts (parts/): columns of one kind, the facts they need, the parameters that follow. Those on
-counts are smoothed by virtual rows (parts/smoothing.py).
+counts are smoothed by virtual rows (parts/counted.py).
 
 Shapes: X (n, p), K classes. Cost: one sweep, O(np); prediction O(npK).
 """
@@ -28,8 +28,8 @@ from separatrix.models.generative.answers import differences
 from separatrix.models.generative.common import Generative
 from separatrix.models.generative.facts import Cells, ClassFacts, PartFacts
 from separatrix.models.generative.impossible import Findings
+from separatrix.models.generative.parts.counted import Smoothing
 from separatrix.models.generative.parts.part import ColumnsPart
-from separatrix.models.generative.parts.smoothing import Smoothing
 from separatrix.models.generative.state import Derived, Report, state
 from separatrix.models.generative.verified import Equations, LabelledRows
 

@@ -17,18 +17,16 @@ from sklearn.utils import Tags
 from separatrix.core.caller import warn
 from separatrix.core.families import Family, family
 from separatrix.core.numerics import FloatArray
+from separatrix.data.checks import is_positive
 from separatrix.data.columns import Encoding
-from separatrix.data.door import column_name, is_positive, refuse_infinite
+from separatrix.data.door import column_name, refuse_infinite
 from separatrix.data.estimator import constructor
 from separatrix.models.generative.facts import ClassFacts, PartFacts
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.naive import Naive
-from separatrix.models.generative.parts.bernoulli import BernoulliPart
-from separatrix.models.generative.parts.levels import LevelsPart
-from separatrix.models.generative.parts.normal import NormalPart
-from separatrix.models.generative.parts.of_family import FamilyPart
+from separatrix.models.generative.parts.counted import BernoulliPart, LevelsPart, Smoothing
+from separatrix.models.generative.parts.measured import FamilyPart, NormalPart
 from separatrix.models.generative.parts.part import ColumnsPart
-from separatrix.models.generative.parts.smoothing import Smoothing
 
 # variance over mean beyond which whole numbers (years, prices, codes) are no counts of events
 OVERDISPERSED = 3.0
@@ -103,9 +101,8 @@ class NaiveBayes(Naive):
         refuse_infinite(self, cells)
         if reset:
             self._choose(cells)
-        self._parts = [
-            copy(part) for part in self._parts
-        ]  # those of a fit that may be refused stay as they are
+        # those of a fit that may be refused stay as they are
+        self._parts = [copy(part) for part in self._parts]
         for part in self._parts:
             if isinstance(part, LevelsPart):
                 part.least = [max(1, len(self._encoding.columns[j].levels)) for j in part.columns]

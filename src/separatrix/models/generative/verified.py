@@ -374,14 +374,8 @@ def verdict_from_data(model: Generative, X: Any, y: Any, sample_weight: ArrayLik
     if direct and np.isfinite(loss):
         words += f": at the moments the mean loss is {loss:.10g}"
     return proven(
-        model,
-        scale=claimed.scale,
-        objective=value,
-        gap=max(found.gap, ROUNDING * abs(value)) if direct else np.inf,
-        tol=claimed.tol,
-        unique=True if status == "closed form" else None,
-        sweeps=3.0,
-        stopped_by=VERIFIED,
-        findings=(words, *claimed.findings[1:]),
-        status=status,
-    )
+        model, scale=claimed.scale, objective=value,
+        gap=max(found.gap, ROUNDING * abs(value)) if direct else np.inf, tol=claimed.tol,
+        unique=True if status == "closed form" else None, sweeps=3.0, stopped_by=VERIFIED,
+        findings=(words, *claimed.findings[1:]), status=status,
+    )  # fmt: skip

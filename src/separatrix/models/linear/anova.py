@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import QRFactor
+from separatrix.data.checks import check_known
 from separatrix.data.engine import one_blas_thread
 from separatrix.data.observations import Observations
 from separatrix.data.rows import Rows
@@ -63,8 +64,7 @@ def anova(*models: Any, test: str = "lr") -> Summary:
     for model in models:
         if not model._has_optimum:
             raise ValueError(f"a model without an estimate cannot be compared: {model._why_no_optimum}")
-    if test not in ("lr", "wald", "score"):
-        raise ValueError(f'test {test!r} is unknown: use "lr", "wald" or "score"')
+    check_known("test", test, "lr", "wald", "score")
     if len(models) == 1:
         return _sequential(models[0], fits[0], test)
     order = sorted(range(len(models)), key=lambda i: fits[i].rank)

@@ -27,7 +27,7 @@ from separatrix.data.rows import Rows
 from separatrix.models.linear.glm_problem import GlmProblem
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.outcome import Path
-from separatrix.solve.registry import SOLVERS, Solver
+from separatrix.solve.registry import NEWTON, Solver
 from separatrix.verdict.facial import Undecided
 from separatrix.verdict.separability import Names, Separability, separability_of_rows
 
@@ -155,7 +155,7 @@ def _logit_exists(glm: GlmProblem) -> bool:
     target = seen.y if seen.offset is None else np.column_stack([seen.y, seen.offset])
     rows = problem.rows.with_targets(target, problem.rows.weight)
     logit = Problem(rows, problem.moments, GlmLoss(glm.family, Logit()), 0.0, problem.fit_intercept)
-    fit = minimise(logit, SOLVERS["newton"], tol=1e-4, max_iter=30)
+    fit = minimise(logit, NEWTON, tol=1e-4, max_iter=30)
     return bool(np.isfinite(fit.outcome.gap)) and not fit.outcome.runaway
 
 

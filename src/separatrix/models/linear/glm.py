@@ -25,14 +25,8 @@ from separatrix.core.caller import warn
 from separatrix.core.links import Link
 from separatrix.core.numerics import FloatArray
 from separatrix.core.responses import GlmLoss, Response, response, response_name
-from separatrix.data.door import (
-    is_dask,
-    is_positive,
-    read_for_prediction,
-    read_table,
-    refuse_nonfinite,
-    rows_of,
-)
+from separatrix.data.checks import check_known, is_positive
+from separatrix.data.door import finite_moments, is_dask, read_for_prediction, read_table, rows_of
 from separatrix.data.engine import one_blas_thread
 from separatrix.data.estimator import KW_ONLY, Estimator, constructor
 from separatrix.data.observations import read_observations
@@ -46,7 +40,7 @@ from separatrix.models.linear.null_model import null_deviance, null_intercept
 from separatrix.models.parameters import check_limits, objective_kind, threads, warn_of
 from separatrix.models.rule import LiveRule
 from separatrix.solve.linear import LinearFit, Problem, minimise
-from separatrix.solve.registry import SOLVERS
+from separatrix.solve.registry import NEWTON
 from separatrix.verdict.from_objectives import Part, verdict_from_objectives
 from separatrix.verdict.separability import Separability
 from separatrix.verdict.verdict import Verdict
@@ -190,8 +184,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         does the first, as R does, and a model of a table the second, as scikit-learn does.
         """
         check_is_fitted(self)
-        if kind not in ("mean", "link"):
-            raise ValueError(f'kind {kind!r} is unknown: use "mean" or "link"')
+        check_known("kind", kind, "mean", "link")
         cells, shift, whole = self._new_rows(X, offset, exposure, na)
         if is_dask(cells):
             if offset is not None or exposure is not None:
@@ -310,8 +303,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
                 self.classes_ = seen.classes
         loss, target = glm_loss(family, link, seen, firth=self.penalty == "firth")
         rows = rows.with_targets(target, seen.weight)
-        moments = rows.moments()
-        refuse_nonfinite(self, rows, moments)
+        moments = finite_moments(self, rows)
         kind, one = objective_kind(self.penalty), bool(self.fit_intercept)
         problem = Problem(rows, moments, loss, float(self.alpha), one, kind=kind)
         return GlmProblem(family, link, problem, seen)
@@ -325,15 +317,14 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         options: dict[str, Any] = {
             "tol": float(self.tol), "record": self.record_path, "verbose": self.verbose
         }  # fmt: skip
-        solver = SOLVERS["newton"]
         fit = minimise(
-            problem, solver, max_iter=self.max_iter, start=start or glm.start(), warm=start is not None,
+            problem, NEWTON, max_iter=self.max_iter, start=start or glm.start(), warm=start is not None,
             exists=not existence.in_doubt, errors=not self.alpha, **options,
         )  # fmt: skip
         if worth_a_proof(fit, existence):
             find_out(existence, getattr(self, "feature_names_in_", None))
             if fit.outcome.runaway and existence.proven:
-                fit = gone_on(fit, problem, solver, self.max_iter, errors=True, **options)
+                fit = gone_on(fit, problem, NEWTON, self.max_iter, errors=True, **options)
         return existence, fit
 
     def _last_weights(self, glm: GlmProblem) -> tuple[FloatArray, FloatArray] | None:

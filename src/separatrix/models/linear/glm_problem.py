@@ -24,7 +24,7 @@ from separatrix.core.responses import Gaussian, GlmLoss, Response
 from separatrix.data.observations import Observations
 from separatrix.models.linear.null_model import null_deviance, null_intercept
 from separatrix.solve.linear import Problem, minimise
-from separatrix.solve.registry import SOLVERS
+from separatrix.solve.registry import NEWTON
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class GlmProblem:
         rows = problem.rows.with_targets(target, problem.rows.weight)
         loss = GlmLoss(Gaussian(), links.link("identity"))
         straight = Problem(rows, problem.moments, loss, 0.0, problem.fit_intercept)
-        fit = minimise(straight, SOLVERS["newton"], tol=1e-4, max_iter=5, exists=True)
+        fit = minimise(straight, NEWTON, tol=1e-4, max_iter=5, exists=True)
         if not self.has_value_at(fit.coef, fit.intercept):
             raise ValueError(
                 f"no weights were found whose means all lie in the range of the {self.link.name} link: add an "

@@ -16,7 +16,8 @@ from separatrix.core.linear import single_rounding
 from separatrix.core.losses import Squared
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Gram, Moments, QRFactor, trustworthy
-from separatrix.data.door import is_positive, read_table, read_weights, refuse_nonfinite, rows_of
+from separatrix.data.checks import check_known, check_positive, is_positive
+from separatrix.data.door import finite_moments, read_table, read_weights, rows_of
 from separatrix.data.engine import sweep
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.rows import Block, Rows
@@ -24,7 +25,7 @@ from separatrix.models.base import LinearClassifier
 from separatrix.models.linear.verdicts import single_findings
 from separatrix.models.parameters import listed
 from separatrix.solve.linear import LinearFit, Problem, minimise
-from separatrix.solve.registry import SOLVERS
+from separatrix.solve.registry import NEWTON
 from separatrix.verdict import build
 from separatrix.verdict.from_objectives import Part, separated_classes, verdict_from_objectives
 from separatrix.verdict.gaps import ROUNDING
@@ -120,14 +121,11 @@ class LeastSquaresClassifier(LinearClassifier):
         return (1, 2) if k == 2 else (k,)  # two classes: one row for ± coding, two for one-hot
 
     def _check_parameters(self) -> None:
-        if not is_positive(self.target, finite=True):
-            raise ValueError(f"target must be a positive number, got {self.target!r}")
-        if self.coding not in ("auto", "sign", "one-hot"):
-            raise ValueError(f'coding {self.coding!r} is unknown: use "auto", "sign" or "one-hot"')
+        check_positive("target", self.target, finite=True)
+        check_known("coding", self.coding, "auto", "sign", "one-hot")
         if not (self.alpha == 0 or is_positive(self.alpha, finite=True)):
             raise ValueError(f"alpha must be zero or positive, got {self.alpha!r}")
-        if self.solver not in ("direct", "newton"):
-            raise ValueError(f'solver {self.solver!r} is unknown: use "direct" or "newton"')
+        check_known("solver", self.solver, "direct", "newton")
         if self.record_path and self.solver != "newton":
             raise ValueError('record_path needs solver="newton": the direct solution has no path')
 
@@ -145,9 +143,7 @@ class LeastSquaresClassifier(LinearClassifier):
         else:
             target = np.where(codes == 1, t, -t)[:, None]
         rows = rows.with_targets(target, weight)
-        moments = rows.moments()
-        refuse_nonfinite(self, rows, moments)
-        return rows, moments
+        return rows, finite_moments(self, rows)
 
     def _statistic(self, rows: Rows) -> Gram | QRFactor:
         """The Gram matrix where it keeps the digits, else a QR factor."""
@@ -160,7 +156,7 @@ class LeastSquaresClassifier(LinearClassifier):
     def _newton(self, rows: Rows, moments: Moments) -> tuple[FloatArray, FloatArray, list[LinearFit]]:
         """One Newton step from zero for each column of targets, through the ordinary solver."""
         fits = [
-            minimise(problem, SOLVERS["newton"], tol=1e-16, max_iter=20, record=self.record_path)
+            minimise(problem, NEWTON, tol=1e-16, max_iter=20, record=self.record_path)
             for problem in self._problems(rows, moments)
         ]
         if self.record_path:

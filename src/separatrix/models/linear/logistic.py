@@ -20,33 +20,18 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.core.linear import in_single
 from separatrix.core.losses import Logistic, Multinomial
 from separatrix.core.numerics import FloatArray, expit, softmax
-from separatrix.data.door import (
-    is_count,
-    is_dask,
-    is_positive,
-    read_table,
-    read_weights,
-    refuse_nonfinite,
-    rows_of,
-)
+from separatrix.data.checks import is_count, is_positive
+from separatrix.data.door import finite_moments, is_dask, read_table, read_weights, rows_of
 from separatrix.data.engine import one_blas_thread
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.inference.mixin import PENALISED, Inferential
+from separatrix.models import parameters
 from separatrix.models.base import LinearClassifier, minimum_cost
 from separatrix.models.linear.existence import gone_on, separation
 from separatrix.models.linear.verdicts import no_optimum, verdict_of
-from separatrix.models.parameters import (
-    check_class_weight,
-    check_limits,
-    objective_kind,
-    row_weights,
-    seed_of,
-    threads,
-    warn_of,
-)
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.outcome import Path
-from separatrix.solve.registry import STAND_INS, Solver, refuse_lazy, resolve
+from separatrix.solve.registry import STAND_INS, Solver, may_be_newton, refuse_lazy, resolve
 from separatrix.verdict.from_objectives import Part, separated_classes, verdict_from_objectives
 from separatrix.verdict.verdict import Verdict
 
@@ -139,14 +124,14 @@ class LogisticRegression(Inferential, LinearClassifier):
         if solver is not None and is_dask(X):
             refuse_lazy(solver)
         start = self._start_values()
-        with threads(self.n_jobs), one_blas_thread():
+        with parameters.threads(self.n_jobs), one_blas_thread():
             problem = self._read(X, y, sample_weight, reset=True)
             options: dict[str, Any] = {
                 "tol": float(self.tol),
                 "options": self.solver_options,
                 "record": self.record_path,
                 "verbose": self.verbose,
-                "seed": seed_of(self.random_state),
+                "seed": parameters.seed_of(self.random_state),
             }
             start = start if start is not None and self._fits(start, problem) else None
             firth = self.penalty == "firth"
@@ -177,7 +162,7 @@ class LogisticRegression(Inferential, LinearClassifier):
         self.__dict__.pop("path_", None)
         if fit.path is not None:
             self.path_: Path = fit.path
-        warn_of(
+        parameters.warn_of(
             self.verdict_,
             'Use a finite C, or penalty="firth", to get an estimate',
             'Increase max_iter, or use solver="auto"',
@@ -257,8 +242,8 @@ class LogisticRegression(Inferential, LinearClassifier):
             raise ValueError(
                 "intercept_scaling is liblinear's: the intercept is never penalised here, leave it 1"
             )
-        check_limits(self.tol, self.max_iter, self.n_jobs)
-        check_class_weight(self.class_weight)
+        parameters.check_limits(self.tol, self.max_iter, self.n_jobs)
+        parameters.check_class_weight(self.class_weight)
         if not (self.solver_options is None or isinstance(self.solver_options, Mapping)):
             raise ValueError(f"solver_options must be a dictionary, got {self.solver_options!r}")
         name = "auto" if self.solver in STAND_INS else self.solver
@@ -280,7 +265,7 @@ class LogisticRegression(Inferential, LinearClassifier):
             raise ValueError(
                 f'C={self.C!r} has no meaning with penalty="firth", which has no strength: leave C out'
             )
-        if self.solver not in ("auto", "newton", "newton-cholesky"):
+        if not may_be_newton(self.solver):
             raise ValueError(f'solver {self.solver!r} does not know Firth\'s penalty: use "auto"')
 
     def _read(self, X: Any, y: Any, sample_weight: ArrayLike | None, *, reset: bool) -> Problem:
@@ -289,7 +274,7 @@ class LogisticRegression(Inferential, LinearClassifier):
         rows = rows_of(self, X)
         weight = read_weights(sample_weight, rows.n)
         codes, totals = self._read_classes(y, weight, rows.n, reset=reset)
-        weight = row_weights(self.class_weight, self.classes_, codes, totals, weight)
+        weight = parameters.row_weights(self.class_weight, self.classes_, codes, totals, weight)
         k = len(self.classes_)
         if k > 2 and self.solver == "liblinear":
             raise ValueError(
@@ -298,12 +283,11 @@ class LogisticRegression(Inferential, LinearClassifier):
             )
         target = codes * 2.0 - 1.0 if k == 2 else codes
         rows = rows.with_targets(target, weight)
-        moments = rows.moments()
-        refuse_nonfinite(self, rows, moments)
+        moments = finite_moments(self, rows)
         C = np.inf if self.penalty in (None, "firth") else float(self.C)
         ridge = 0.0 if np.isinf(C) else 1.0 / (C * rows.total_weight)
         loss, classes_k = (Logistic(), None) if k == 2 else (Multinomial(), k)
-        kind = objective_kind(self.penalty)
+        kind = parameters.objective_kind(self.penalty)
         return Problem(rows, moments, loss, ridge, bool(self.fit_intercept), classes_k, kind)
 
     def _stand_in(self, ran: str) -> list[str]:

@@ -21,7 +21,7 @@ from separatrix.core.numerics import FloatArray, expit
 from separatrix.core.responses import Binomial, GlmLoss
 from separatrix.data.rows import Rows
 from separatrix.solve.linear import Problem, minimise
-from separatrix.solve.registry import SOLVERS
+from separatrix.solve.registry import NEWTON
 
 METHODS = ("sigmoid", "isotonic")
 BLOCK = 4096
@@ -84,9 +84,7 @@ def calibrate(
             "probabilities need rows of both classes in every fold: give more rows, or calibrate=None"
         )
     live = score[w > 0]
-    if (
-        np.ptp(live) <= ROUNDING * np.abs(live).max()
-    ):  # a machine with w = 0: its scores differ by rounding alone
+    if np.ptp(live) <= ROUNDING * np.abs(live).max():  # w = 0: the scores differ by rounding alone
         score = np.full(len(score), live.mean())
     return _sigmoid(score, positive, w) if method == "sigmoid" else _isotonic(score, positive, w)
 
@@ -99,7 +97,7 @@ def _sigmoid(score: FloatArray, positive: np.ndarray, weight: FloatArray) -> Sig
         return Sigmoid(0.0, float(np.log(mean) - np.log1p(-mean)))
     rows = Rows.of(np.ascontiguousarray(score[:, None]), target, weight)
     problem = Problem(rows, rows.moments(), GlmLoss(Binomial(), Logit()), 0.0, True)
-    fit = minimise(problem, SOLVERS["newton"], tol=1e-4, max_iter=100, exists=True)
+    fit = minimise(problem, NEWTON, tol=1e-4, max_iter=100, exists=True)
     return Sigmoid(float(fit.coef[0]), float(fit.intercept))
 
 

@@ -17,7 +17,8 @@ from sklearn.utils.metaestimators import available_if
 
 from separatrix.core.losses import Perceptron as Criterion
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import is_positive, read_for_prediction, read_table, read_weights
+from separatrix.data.checks import is_positive
+from separatrix.data.door import read_for_prediction, read_table, read_weights
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.rows import over_rows
 from separatrix.models.margin.kernels import check_gamma_and_degree, gamma_of
@@ -136,10 +137,8 @@ class KernelPerceptron(MistakeDriven):
             self._bound(machine, gram, rows, len(course.mistakes)) if course.ended == "separated" else None
             for machine, course in zip(machines, courses, strict=True)
         ]
-        self._keep_bounds(bounds)
         margins = [m.sign[rows] * self._chosen_scores(k, m, gram)[rows] for k, m in enumerate(machines)]
-        verdict = self._judged(courses, bounds, margins, scale[rows] if len(scale) else scale)
-        self._finished(verdict, began)
+        self._conclude(courses, bounds, margins, scale[rows] if len(scale) else scale, began)
         return self
 
     @available_if(online)

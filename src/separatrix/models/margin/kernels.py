@@ -16,15 +16,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 
 from separatrix.core.numerics import FloatArray, Index
-from separatrix.data.door import (
-    is_count,
-    is_dask,
-    is_positive,
-    read_for_prediction,
-    read_table,
-    read_weights,
-    refuse_nonfinite,
-)
+from separatrix.data.checks import check_count, is_positive
+from separatrix.data.door import finite_moments, is_dask, read_for_prediction, read_table, read_weights
 from separatrix.data.estimator import Estimator
 from separatrix.data.objects import Objects, are_objects
 from separatrix.data.rows import Rows
@@ -32,9 +25,8 @@ from separatrix.problems.kernels import KERNELS, Kernel, Points, centre_of
 
 DENSE_SHARE = 10  # a sparse table is laid out dense where that takes at most so many times its memory
 LOOKED_AT = 500  # rows whose kernel matrix is tested for a negative eigenvalue
-SYMMETRIC = (
-    1e-5  # asymmetry of a given kernel matrix, relative to its largest value, that rounding may explain
-)
+# asymmetry of a given kernel matrix, relative to its largest value, that rounding may explain
+SYMMETRIC = 1e-5
 
 
 @dataclass(frozen=True)
@@ -84,8 +76,7 @@ class KernelModel(Estimator):
             )
         X = read_table(self, X, reset=reset)
         rows = Rows.of(X)
-        moments = rows.moments()
-        refuse_nonfinite(self, rows, moments)
+        moments = finite_moments(self, rows)
         if self.kernel == "precomputed":
             return self._read_matrix(X)
         X = X.astype(np.float64, copy=False)
@@ -192,8 +183,7 @@ def check_gamma_and_degree(gamma: float | str, degree: int) -> None:
     """Refuse what no kernel has a meaning for."""
     if not (gamma in ("scale", "auto") if isinstance(gamma, str) else is_positive(gamma)):
         raise ValueError(f'gamma must be "scale", "auto" or a positive number, got {gamma!r}')
-    if not (is_count(degree) and degree >= 0):
-        raise ValueError(f"degree must be a whole number of at least 0, got {degree!r}")
+    check_count("degree", degree, 0)
 
 
 def _refuse_asymmetric(K: FloatArray, what: str, value: str, rule: str) -> None:

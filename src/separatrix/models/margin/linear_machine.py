@@ -14,14 +14,13 @@ import numpy as np
 
 from separatrix.core.margins import MarginReport
 from separatrix.core.numerics import FloatArray
-from separatrix.core.statistics import Moments
-from separatrix.data.door import column_name, is_positive, refuse_nonfinite
-from separatrix.data.rows import Rows
+from separatrix.data.checks import check_positive
+from separatrix.data.door import column_name
 from separatrix.models.parameters import check_limits
 from separatrix.problems.margin import MarginMachine, Proof
 from separatrix.solve.interior import MarginFit
 from separatrix.solve.joint import JointFit
-from separatrix.solve.margin import RELATIVE
+from separatrix.solve.margin import RELATIVE, check_solver, serves_all_classes
 from separatrix.verdict.build import VERIFIED, proven
 from separatrix.verdict.verdict import Verdict
 
@@ -35,20 +34,24 @@ class LinearParameters(Protocol):
     C: float
     tol: float
     max_iter: int
+    dual: bool | str
+    solver: str
     intercept_scaling: float
     n_jobs: int | None
 
 
-def check_common(model: LinearParameters) -> None:
-    """Refuse C, tolerances and liblinear's own parameters that cannot be meant."""
-    if not is_positive(model.C):
-        raise ValueError(f"C must be a positive number, got {model.C!r}")
+def checked_solver(model: LinearParameters, *, squared: bool) -> str:
+    """The solver's name; C, tolerances, liblinear's own parameters and solvers that cannot be meant are refused."""
+    check_positive("C", model.C)
     if model.intercept_scaling != 1:
         raise ValueError(
             f"intercept_scaling={model.intercept_scaling!r} undoes liblinear's penalty on the intercept: there is "
             "none here, leave it 1"
         )
     check_limits(model.tol, model.max_iter, model.n_jobs)
+    solver = dual_solver(model.dual, model.solver, squared=squared)
+    check_solver(solver, squared=squared, hard=bool(np.isinf(model.C)))
+    return solver
 
 
 def dual_solver(dual: bool | str, solver: str, *, squared: bool) -> str:
@@ -58,7 +61,7 @@ def dual_solver(dual: bool | str, solver: str, *, squared: bool) -> str:
     if not isinstance(dual, (bool, np.bool_)):
         raise ValueError(f'dual must be "auto", True or False, got {dual!r}')
     if dual:
-        if solver not in ("auto", "coordinate", "qp"):
+        if not serves_all_classes(solver):
             raise ValueError(f'dual=True is coordinate ascent, and solver is {solver!r}: leave dual="auto"')
         return "coordinate" if solver == "auto" else solver
     if not squared:
@@ -68,14 +71,6 @@ def dual_solver(dual: bool | str, solver: str, *, squared: bool) -> str:
     if solver not in ("auto", "newton"):
         raise ValueError(f'dual=False is Newton on the primal, and solver is {solver!r}: leave dual="auto"')
     return "newton"
-
-
-def finite_moments(model: object, rows: Rows, weight: FloatArray | None) -> Moments:
-    """Means and variances of the columns, by weight; a cell that is not finite is refused by name."""
-    weighted = rows.with_targets(None, weight)
-    moments = weighted.moments()
-    refuse_nonfinite(model, weighted, moments)
-    return moments
 
 
 def margin_report(machine: MarginMachine, proof: Proof, coef: FloatArray) -> MarginReport:

@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 
 from separatrix.core.margins import MarginReport
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import is_dask, read_table, read_weights, rows_of
+from separatrix.data.checks import check_known
+from separatrix.data.door import finite_moments, is_dask, read_table, read_weights, rows_of
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.pool import one_blas_thread
 from separatrix.data.rows import Rows
@@ -27,9 +28,7 @@ from separatrix.models.margin.calibration import calibrate
 from separatrix.models.margin.linear_machine import (
     REMEDY,
     WAY,
-    check_common,
-    dual_solver,
-    finite_moments,
+    checked_solver,
     machines_verdict,
     margin_report,
     proof_from_data,
@@ -40,7 +39,7 @@ from separatrix.models.parameters import check_class_weight, class_factors, seed
 from separatrix.problems.margin import MarginMachine
 from separatrix.solve.interior import MarginFit
 from separatrix.solve.joint import JointFit, JointMachine
-from separatrix.solve.margin import RELATIVE, check_solver, refuse_lazy, solve_joint, solve_machines
+from separatrix.solve.margin import RELATIVE, refuse_lazy, serves_all_classes, solve_joint, solve_machines
 from separatrix.verdict.build import VERIFIED
 from separatrix.verdict.facial import Undecided
 from separatrix.verdict.separability import separability_of_rows
@@ -261,18 +260,13 @@ class LinearSVC(Calibrated, LinearClassifier):
             raise ValueError(
                 f'penalty {self.penalty!r} is not offered: a margin is ‖w‖², use "l2" (LogisticRegression likewise)'
             )
-        if self.loss not in ("hinge", "squared_hinge"):
-            raise ValueError(f'loss {self.loss!r} is unknown: use "squared_hinge" or "hinge"')
-        if self.multi_class not in ("ovr", "crammer_singer"):
-            raise ValueError(f'multi_class {self.multi_class!r} is unknown: use "ovr" or "crammer_singer"')
-        check_common(self)
-        squared, hard = self.loss == "squared_hinge", bool(np.isinf(self.C))
-        solver = dual_solver(self.dual, self.solver, squared=squared)
-        check_solver(solver, squared=squared, hard=hard)
+        check_known("loss", self.loss, "squared_hinge", "hinge")
+        check_known("multi_class", self.multi_class, "ovr", "crammer_singer")
+        solver = checked_solver(self, squared=self.loss == "squared_hinge")
         if self._together:
-            if hard:
+            if np.isinf(self.C):
                 raise ValueError('multi_class="crammer_singer" needs a finite C: use "ovr" for a hard margin')
-            if solver not in ("auto", "coordinate", "qp"):
+            if not serves_all_classes(solver):
                 raise ValueError(
                     f'solver {solver!r} does not know multi_class="crammer_singer": use "coordinate"'
                 )
@@ -283,7 +277,7 @@ class LinearSVC(Calibrated, LinearClassifier):
         rows = rows_of(self, read_table(self, X, reset=reset))
         weight = read_weights(sample_weight, rows.n)
         codes, totals = self._read_classes(y, weight, rows.n, reset=reset)
-        moments = finite_moments(self, rows, weight)
+        moments = finite_moments(self, rows.with_targets(None, weight))
         weight = np.where(codes >= 0, 1.0 if weight is None else weight, 0.0)
         factors = class_factors(self.class_weight, self.classes_, totals)
         return _Labelled(rows, codes, weight, moments.mean, np.sqrt(moments.variance), factors)

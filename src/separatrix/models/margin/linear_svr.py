@@ -21,25 +21,24 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.core.linear import LinearRule
 from separatrix.core.margins import TubeReport
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import is_dask, is_positive, read_for_prediction, read_table, read_weights, rows_of
+from separatrix.data.checks import check_known, is_positive
+from separatrix.data.door import (
+    finite_moments,
+    is_dask,
+    read_for_prediction,
+    read_table,
+    read_weights,
+    rows_of,
+)
 from separatrix.data.estimator import KW_ONLY, Estimator, constructor
 from separatrix.data.labels import read_numbers
 from separatrix.data.pool import one_blas_thread
-from separatrix.models.margin.linear_machine import (
-    REMEDY,
-    WAY,
-    check_common,
-    dual_solver,
-    finite_moments,
-    machines_verdict,
-    proof_from_data,
-    scale_findings,
-)
+from separatrix.models.margin import linear_machine
 from separatrix.models.parameters import seed_of, threads, warn_of
 from separatrix.problems.margin import MarginMachine
 from separatrix.solve.hard_tube import NoTube, directions_of_cells, hard_tube
 from separatrix.solve.interior import MarginFit
-from separatrix.solve.margin import RELATIVE, check_solver, refuse_lazy, solve_machines
+from separatrix.solve.margin import RELATIVE, refuse_lazy, solve_machines
 from separatrix.verdict.verdict import Verdict
 
 
@@ -110,9 +109,11 @@ class LinearSVR(RegressorMixin, Estimator):
             float(self.epsilon), proof.primal, proof.dual, machine.kkt(proof.eta, proof.beta),
         )  # fmt: skip
         self.alpha_, self.alpha_hat_ = self.report_.alpha, self.report_.alpha_hat
-        verdict = machines_verdict(self, fits, [machine], scale_findings(self, spread))
+        verdict = linear_machine.machines_verdict(
+            self, fits, [machine], linear_machine.scale_findings(self, spread)
+        )
         self.verdict_ = replace(verdict, seconds=time.perf_counter() - began)
-        warn_of(self.verdict_, REMEDY, WAY)
+        warn_of(self.verdict_, linear_machine.REMEDY, linear_machine.WAY)
         return self
 
     def predict(self, X: Any) -> FloatArray:
@@ -126,17 +127,11 @@ class LinearSVR(RegressorMixin, Estimator):
         return LinearRule(self.coef_, float(self.intercept_[0])).score(cells)
 
     def _check_parameters(self) -> str:
-        if self.loss not in ("epsilon_insensitive", "squared_epsilon_insensitive"):
-            raise ValueError(
-                f'loss {self.loss!r} is unknown: use "epsilon_insensitive" or "squared_epsilon_insensitive"'
-            )
+        check_known("loss", self.loss, "epsilon_insensitive", "squared_epsilon_insensitive")
         if not (self.epsilon == 0 or is_positive(self.epsilon, finite=True)):
             raise ValueError(f"epsilon must be zero or positive, got {self.epsilon!r}")
-        check_common(self)
-        squared, hard = self.loss.startswith("squared"), bool(np.isinf(self.C))
-        solver = dual_solver(self.dual, self.solver, squared=squared)
-        check_solver(solver, squared=squared, hard=hard)
-        if hard and solver == "qp":
+        solver = linear_machine.checked_solver(self, squared=self.loss.startswith("squared"))
+        if np.isinf(self.C) and solver == "qp":
             raise ValueError('solver "qp" does not know a tube without slack (C=np.inf): leave solver="auto"')
         return solver
 
@@ -168,7 +163,7 @@ class LinearSVR(RegressorMixin, Estimator):
         rows = rows_of(self, read_table(self, X, reset=reset))
         target = read_numbers(y, rows.n)
         weight = read_weights(sample_weight, rows.n)
-        moments = finite_moments(self, rows, weight)
+        moments = finite_moments(self, rows.with_targets(None, weight))
         cost = np.full(rows.n, float(self.C))
         if weight is not None:
             cost = np.multiply(cost, weight, out=np.zeros(rows.n), where=weight > 0)
@@ -182,8 +177,8 @@ class LinearSVR(RegressorMixin, Estimator):
         """For :func:`separatrix.verify`: primal and dual anew."""
         machine, _, _ = self._read(X, y, sample_weight, reset=False)
         beta = self.alpha_ - self.alpha_hat_
-        fit = proof_from_data(machine, self.coef_, float(self.intercept_[0]), beta)
-        return machines_verdict(self, [fit], [machine])
+        fit = linear_machine.proof_from_data(machine, self.coef_, float(self.intercept_[0]), beta)
+        return linear_machine.machines_verdict(self, [fit], [machine])
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

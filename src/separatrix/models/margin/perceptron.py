@@ -21,13 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from separatrix.core.linear import in_single
 from separatrix.core.losses import Perceptron as Criterion
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import (
-    column_name,
-    read_for_prediction,
-    read_table,
-    read_weights,
-    refuse_not_finite,
-)
+from separatrix.data import door
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.orders import row_major
 from separatrix.models.base import LinearClassifier
@@ -152,7 +146,7 @@ class Perceptron(MistakeDriven, LinearClassifier):
         self._check_parameters()
         self._refuse_dask(X)
         before = self._last() if self.warm_start else None
-        X = row_major(read_table(self, X, reset=True))
+        X = row_major(door.read_table(self, X, reset=True))
         n = X.shape[0]
         codes, scale = self._read_targets(y, sample_weight, n)
         rows = self._present(n, scale)
@@ -183,12 +177,10 @@ class Perceptron(MistakeDriven, LinearClassifier):
             linear_bound(m, rows, len(c.mistakes), reached=c.ended == "separated") if c.separable else None
             for m, c in zip(machines, courses, strict=True)
         ]
-        self._keep_bounds(bounds)
         margins = [
             self._margins(machine, course, rows) for machine, course in zip(machines, courses, strict=True)
         ]
-        verdict = self._judged(courses, bounds, margins, scale[rows] if len(scale) else scale)
-        self._finished(verdict, began)
+        self._conclude(courses, bounds, margins, scale[rows] if len(scale) else scale, began)
         return self
 
     @available_if(online)
@@ -204,7 +196,7 @@ class Perceptron(MistakeDriven, LinearClassifier):
         began = time.perf_counter()
         self._check_online(X)
         first = not hasattr(self, "_online_")
-        X = row_major(read_table(self, X, reset=first))
+        X = row_major(door.read_table(self, X, reset=first))
         n, p = X.shape
         codes, scale = self._read_online(y, classes, sample_weight, n, first=first)
         rows = self._present(n, scale)
@@ -335,17 +327,17 @@ class Perceptron(MistakeDriven, LinearClassifier):
 
     def _refuse_row(self, X: Any, row: int) -> NoReturn:
         cells = np.asarray(X[row : row + 1] if isinstance(X, np.ndarray) else X[[row]].toarray(), dtype=float)
-        refuse_not_finite(self, cells, row)
+        door.refuse_not_finite(self, cells, row)
         j = int(np.abs(cells[0]).argmax())
         raise ValueError(
-            f"column {column_name(self, j)} holds values too large to add up: divide it by a power of ten"
+            f"column {door.column_name(self, j)} holds values too large to add up: divide it by a power of ten"
         )
 
     def _verdict_from_data(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Verdict:
         """The verdict from data and ``coef_`` alone, for :func:`separatrix.verify`."""
-        X = row_major(read_for_prediction(self, X))
+        X = row_major(door.read_for_prediction(self, X))
         codes = self._codes_of(y, X.shape[0])
-        weight = read_weights(sample_weight, X.shape[0])
+        weight = door.read_weights(sample_weight, X.shape[0])
         rows = self._present(X.shape[0], np.empty(0) if weight is None else weight)
         X, codes = (X, codes) if len(rows) == len(codes) else (X[rows], codes[rows])
         weight = None if weight is None else weight[rows]

@@ -17,14 +17,8 @@ from numpy.typing import ArrayLike
 
 from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import (
-    is_count,
-    is_dask,
-    is_positive,
-    read_labels,
-    read_weights,
-    refuse_one_class,
-)
+from separatrix.data import door
+from separatrix.data.checks import check_count, check_positive
 from separatrix.data.engine import each_in_threads
 from separatrix.data.interrupts import until_interrupted
 from separatrix.data.orders import Orders, Visits
@@ -69,18 +63,14 @@ class MistakeDriven(Classifier):
 
     def _check_shared(self) -> None:
         check_limits(1.0 if self.tol is None else self.tol, self.max_iter, self.n_jobs)
-        if not is_positive(self.eta0, finite=True):
-            raise ValueError(f"eta0 must be a positive number, got {self.eta0!r}")
-        if not (is_count(self.n_iter_no_change) and self.n_iter_no_change >= 1):
-            raise ValueError(
-                f"n_iter_no_change must be a whole number of at least 1, got {self.n_iter_no_change!r}"
-            )
+        check_positive("eta0", self.eta0, finite=True)
+        check_count("n_iter_no_change", self.n_iter_no_change)
         if self.average and self.pocket:
             raise ValueError("average=True and pocket=True are two answers to one question: choose one")
         check_class_weight(self.class_weight)
 
     def _refuse_dask(self, X: object) -> None:
-        if is_dask(X):
+        if door.is_dask(X):
             raise ValueError(
                 f"{type(self).__name__} visits rows in order and needs them in memory: call X.compute() first, give "
                 "its partitions to partial_fit one by one, or use LogisticRegression, whose sweeps read Dask"
@@ -90,7 +80,7 @@ class MistakeDriven(Classifier):
         self, y: ArrayLike, sample_weight: ArrayLike | None, n: int
     ) -> tuple[np.ndarray, FloatArray]:
         """Class codes (n,) and the factors of their steps, weight times class weight (empty: all one)."""
-        weight = read_weights(sample_weight, n)
+        weight = door.read_weights(sample_weight, n)
         codes, totals = self._read_classes(y, weight, n)
         return codes, self._scale(codes, totals, weight)
 
@@ -132,17 +122,11 @@ class MistakeDriven(Classifier):
             running.add(k)
             try:
                 courses[k] = train(
-                    machines[k],
-                    visits,
-                    max_iter=int(self.max_iter),
-                    tol=None if self.tol is None else float(self.tol),
-                    patience=int(self.n_iter_no_change),
-                    ask=ask,
-                    cancelled=lambda counts: cancelled(machines[k], counts),
-                    cyclic=not self.shuffle,
-                    verbose=self.verbose,
-                    halt=halt,
-                )
+                    machines[k], visits, max_iter=int(self.max_iter),
+                    tol=None if self.tol is None else float(self.tol), patience=int(self.n_iter_no_change),
+                    ask=ask, cancelled=lambda counts: cancelled(machines[k], counts), cyclic=not self.shuffle,
+                    verbose=self.verbose, halt=halt,
+                )  # fmt: skip
             finally:
                 running.discard(k)
 
@@ -186,10 +170,6 @@ class MistakeDriven(Classifier):
             f"dual_coef_ counts the updates that were made on the training rows: edit {self._EDITED}, which "
             "predict, or fit with sample_weight or class_weight"
         )
-
-    def _keep_bounds(self, bounds: list[MistakeBound | None]) -> None:
-        values = [np.inf if b is None else b.value for b in bounds]
-        self.mistake_bound_ = values[0] if len(values) == 1 else np.array(values)
 
     def _judged(
         self,
@@ -264,8 +244,18 @@ class MistakeDriven(Classifier):
         unknown = "whether anything separates the classes is not known: increase max_iter, or use LogisticRegression"
         return "not converged", [f"{side}; {unknown}"]
 
-    def _finished(self, verdict: Verdict, began: float) -> None:
-        """The verdict with its time; the caller of ``fit`` is warned where no separator was reached."""
+    def _conclude(
+        self,
+        courses: list[Epochs],
+        bounds: list[MistakeBound | None],
+        margins: list[FloatArray],
+        scale: FloatArray,
+        began: float,
+    ) -> None:
+        """Bounds, and the verdict with its time; the caller of ``fit`` is warned where none was reached."""
+        values = [np.inf if b is None else b.value for b in bounds]
+        self.mistake_bound_ = values[0] if len(values) == 1 else np.array(values)
+        verdict = self._judged(courses, bounds, margins, scale)
         self.verdict_ = verdict = replace(verdict, seconds=time.perf_counter() - began)
         if verdict.status == "not converged":
             warn(
@@ -292,12 +282,12 @@ class MistakeDriven(Classifier):
                 raise ValueError(
                     "classes must be passed on the first call to partial_fit: all labels to come"
                 )
-            self.classes_ = read_labels(classes, None)[0]
-            refuse_one_class(self.classes_)
-        elif classes is not None and read_labels(classes, None)[0].tolist() != self.classes_.tolist():
+            self.classes_ = door.read_labels(classes, None)[0]
+            door.refuse_one_class(self.classes_)
+        elif classes is not None and door.read_labels(classes, None)[0].tolist() != self.classes_.tolist():
             raise ValueError(f"classes differ from those of the first call, {self.classes_.tolist()}")
         codes = self._codes_of(y, n)
-        return codes, self._scale(codes, np.ones(len(self.classes_)), read_weights(sample_weight, n))
+        return codes, self._scale(codes, np.ones(len(self.classes_)), door.read_weights(sample_weight, n))
 
     def _visited_once(self, machines: Sequence[PerceptronRun], rows: np.ndarray) -> list[Epochs]:
         once = Visits.cyclic(rows)

@@ -20,21 +20,14 @@ from sklearn.utils import Tags
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistic import Statistic
-from separatrix.data.door import (
-    drop_absent_classes,
-    is_positive,
-    read_labels,
-    read_table,
-    read_weights,
-    refuse_one_class,
-    rows_of,
-)
+from separatrix.data import door
+from separatrix.data.checks import check_positive, is_positive
 from separatrix.data.engine import sweep
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.interrupts import until_interrupted
 from separatrix.data.rows import Block
 from separatrix.models.base import LinearClassifier
-from separatrix.models.margin.linear_machine import finite_moments, margin_report
+from separatrix.models.margin.linear_machine import margin_report
 from separatrix.models.parameters import check_limits, threads
 from separatrix.problems.margin import MarginMachine, Proof, blocked
 from separatrix.solve.outcome import Path
@@ -119,8 +112,7 @@ class SubgradientSVC(LinearClassifier):
         return self
 
     def _check_parameters(self) -> None:
-        if not is_positive(self.c, finite=True):
-            raise ValueError(f"c must be a positive number, got {self.c!r}")
+        check_positive("c", self.c, finite=True)
         if self.eta is not None and not is_positive(self.eta, finite=True):
             raise ValueError(f"eta must be a positive number or None, got {self.eta!r}")
         if self.schedule not in SCHEDULES:
@@ -132,12 +124,12 @@ class SubgradientSVC(LinearClassifier):
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool = True
     ) -> tuple[MarginMachine, float]:
         """The machine at C = c/2, and Σ s_i(‖x_i‖ + 1)."""
-        rows = rows_of(self, read_table(self, X, reset=reset))
-        classes, codes = read_labels(y, rows.n)
-        weight = read_weights(sample_weight, rows.n)
+        rows = door.rows_of(self, door.read_table(self, X, reset=reset))
+        classes, codes = door.read_labels(y, rows.n)
+        weight = door.read_weights(sample_weight, rows.n)
         if reset:
-            classes, codes, _ = drop_absent_classes(classes, codes, weight)
-            refuse_one_class(classes)
+            classes, codes, _ = door.drop_absent_classes(classes, codes, weight)
+            door.refuse_one_class(classes)
             if len(classes) > 2:
                 raise ValueError(
                     f"Only binary classification is supported. The type of the target is multiclass: {len(classes)} "
@@ -146,7 +138,7 @@ class SubgradientSVC(LinearClassifier):
             self.classes_ = classes
         else:
             codes = self._codes_of(y, rows.n)
-        moments = finite_moments(self, rows, weight)
+        moments = door.finite_moments(self, rows.with_targets(None, weight))
         weight = np.where(codes >= 0, 1.0 if weight is None else weight, 0.0)
         reach = float(weight.sum()) * (float(np.sqrt(np.sum(moments.variance + moments.mean**2))) + 1.0)
         cost = 0.5 * float(self.c) * weight
@@ -264,9 +256,6 @@ class Slopes(Statistic):
     gradient: FloatArray
     lift: float
     loss: float
-
-    def __add__(self, other: Slopes) -> Slopes:
-        return Slopes(self.gradient + other.gradient, self.lift + other.lift, self.loss + other.loss)
 
 
 def _slopes(

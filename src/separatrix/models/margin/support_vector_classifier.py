@@ -19,6 +19,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 
 from separatrix.core.margins import STATES, MarginReport
 from separatrix.core.numerics import FloatArray, Index
+from separatrix.data.checks import check_flag, check_known
 from separatrix.data.door import read_weights
 from separatrix.models.base import Classifier
 from separatrix.models.margin.calibration import calibrate
@@ -114,10 +115,8 @@ class SupportVectorClassifier(Calibrated, SupportVectorMachine, Classifier):
         self._check_machine()
         self._check_calibrate()
         self._check_probability()
-        if self.multi_class not in ("ovo", "ovr"):
-            raise ValueError(f'multi_class {self.multi_class!r} is unknown: use "ovo" or "ovr"')
-        if not isinstance(self.warm_start, (bool, np.bool_)):
-            raise ValueError(f"warm_start must be True or False, got {self.warm_start!r}")
+        check_known("multi_class", self.multi_class, "ovo", "ovr")
+        check_flag("warm_start", self.warm_start)
         if self.decision_function_shape not in ("ovr", "ovo"):
             raise ValueError(
                 f'decision_function_shape must be "ovr" or "ovo", got {self.decision_function_shape!r}'

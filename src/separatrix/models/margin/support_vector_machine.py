@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray, Index
-from separatrix.data.door import column_name, is_count, is_dask, is_positive
+from separatrix.data.checks import check_flag, check_positive, is_count, is_positive
+from separatrix.data.door import column_name, is_dask
 from separatrix.data.objects import Objects
 from separatrix.models.margin.kernels import Definiteness, KernelModel, check_gamma_and_degree
 from separatrix.models.parameters import threads, warn_of
@@ -60,20 +61,17 @@ class SupportVectorMachine(KernelModel):
             or not np.isfinite(self.coef0)
         ):
             raise ValueError(f"coef0 must be a finite number, got {self.coef0!r}")
-        if not is_positive(self.tol, finite=True):
-            raise ValueError(f"tol must be a positive number, got {self.tol!r}")
+        check_positive("tol", self.tol, finite=True)
         if not is_positive(self.cache_size, finite=True):
             raise ValueError(f"cache_size must be a positive number of megabytes, got {self.cache_size!r}")
         if not (is_count(self.max_iter) and (self.max_iter == -1 or self.max_iter >= 1)):
             raise ValueError(f"max_iter must be -1 (ten million) or at least 1, got {self.max_iter!r}")
         if self.n_jobs is not None and (not is_count(self.n_jobs) or self.n_jobs == 0):
             raise ValueError(f"n_jobs must be None or a whole number other than 0, got {self.n_jobs!r}")
-        if not isinstance(self.shrinking, (bool, np.bool_)):
-            raise ValueError(f"shrinking must be True or False, got {self.shrinking!r}")
+        check_flag("shrinking", self.shrinking)
 
     def _check_price(self) -> None:
-        if not is_positive(self.C):
-            raise ValueError(f"C must be a positive number, got {self.C!r}")
+        check_positive("C", self.C)
 
     # ---- fitting ----
 

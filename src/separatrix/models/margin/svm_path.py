@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import get_scorer
 
 from separatrix.core.numerics import FloatArray
-from separatrix.data.door import is_count, is_positive
+from separatrix.data.checks import is_count, is_positive
 from separatrix.models.margin.svc import SVC
 from separatrix.models.margin.svm_path_curve import SVMPath
 from separatrix.models.margin.svm_path_folds import cut, read

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import StratifiedKFold
 
 from separatrix.core.numerics import FloatArray, Index
-from separatrix.data.door import is_count, read_weights
+from separatrix.data.checks import is_count
+from separatrix.data.door import read_weights
 from separatrix.models.margin.multiclass import Sides, sides_of
 from separatrix.models.margin.svc import SVC
 from separatrix.models.parameters import class_factors

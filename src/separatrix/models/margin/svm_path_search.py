@@ -27,9 +27,8 @@ from separatrix.problems.dual import Dual
 from separatrix.problems.kernels import Kernel, Points
 from separatrix.solve.smo import DualSolution, minimise
 
-ALONE = (
-    1000  # rows of a machine from which folds gain more side by side than they lose by waiting for each other
-)
+# rows of a machine from which folds gain more side by side than they lose by waiting for each other
+ALONE = 1000
 
 Scorer = Callable[..., float]
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from separatrix.core.margins import TUBE
 from separatrix.core.numerics import FloatArray, Index
-from separatrix.data.door import is_positive
+from separatrix.data.checks import is_positive
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.margin.kernels import Definiteness, row_key
 from separatrix.models.margin.support_vector_regressor import SupportVectorRegressor
@@ -136,9 +136,8 @@ class SVR(SupportVectorRegressor):
             )
         dual = Dual.regression(z[keep], np.full(n, np.inf), epsilon, found.proof.beta)
         some, tol = points.take(keep), float(self.tol)
-        shift = float(
-            certify(self._kernel(), some, dual, 0.0, tol).score.mean()
-        )  # the directions have mean zero
+        # the directions have mean zero
+        shift = float(certify(self._kernel(), some, dual, 0.0, tol).score.mean())
         fit = certify(self._kernel(), some, dual, found.intercept - shift, tol)
         if not np.isfinite(fit.primal) and found.stopped_by != "interrupted":
             raise ValueError(

@@ -101,14 +101,9 @@ class Bagging(Members, Estimator):
             self._keep(plan, fits, warm)
             heard = self._judge_left_out(plan) if self.oob_score else []
         self.verdict_ = judged(
-            self,
-            plan,
-            fits,
-            lacking=self._lacking(),
-            where=where,
-            seconds=time.perf_counter() - began,
+            self, plan, fits, lacking=self._lacking(), where=where, seconds=time.perf_counter() - began,
             heard=heard,
-        )
+        )  # fmt: skip
         return self
 
     def _fit_bags(self, plan: Plan, bags: range) -> Fits:

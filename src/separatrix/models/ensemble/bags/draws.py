@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray, Index
-from separatrix.data.door import is_count
+from separatrix.data.checks import is_count
 from separatrix.data.engine import each_in_threads
 
 ROWS, COLUMNS, LEARNER = 0, 1, 2  # what a generator is for

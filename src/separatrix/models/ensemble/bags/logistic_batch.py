@@ -26,6 +26,7 @@ from separatrix.models.parameters import class_factors
 from separatrix.problems.gram import Index
 from separatrix.solve.batch import BagWeights, BatchFit, fit_batch
 from separatrix.solve.linear import Problem
+from separatrix.solve.registry import NEWTON, may_be_newton
 from separatrix.verdict.build import proven
 
 MOST_PARAMETERS = 600  # beyond, a Hessian for each bag's proof costs more than the batch saves
@@ -76,7 +77,7 @@ def _batches(plan: Plan) -> bool:
         return False
     plain = (
         model.penalty in ("deprecated", "l2", None)
-        and model.solver in ("auto", "newton", "newton-cholesky")
+        and may_be_newton(model.solver)
         and not (model.solver_options or model.record_path or model.verbose or model.warm_start)
     )
     return bool(plain and len(X) > X.shape[1])
@@ -146,21 +147,14 @@ def _one(
     one._keep_numbers(fit.coef[i], fit.intercept[i], problem.rows, problem.moments, bool(model.fit_intercept))
     shown = shown_rounding(one, problem) ** 2
     one.n_iter_ = np.array([int(fit.sweeps)], dtype=np.int32)
-    one.solver_ = "newton"
+    one.solver_ = NEWTON.name
     one._no_inference_ = NO_INFERENCE
     one.verdict_ = proven(
-        one,
-        scale="mean loss",
-        objective=fit.value[i],
-        gap=float(fit.gap[i]) + shown,
-        tol=float(fit.goal[i]) + 2 * shown,
-        unique=unique,
-        sweeps=fit.sweeps + fit.start_sweeps,
-        seconds=seconds,
-        stopped_by="gap ≤ tol",
-        findings=("fitted in one batch with other bags; the proof is this bag's own",),
-        method="newton",
-    )
+        one, scale="mean loss", objective=fit.value[i], gap=float(fit.gap[i]) + shown,
+        tol=float(fit.goal[i]) + 2 * shown, unique=unique, sweeps=fit.sweeps + fit.start_sweeps,
+        seconds=seconds, stopped_by="gap ≤ tol",
+        findings=("fitted in one batch with other bags; the proof is this bag's own",), method=NEWTON.name,
+    )  # fmt: skip
     return one
 
 

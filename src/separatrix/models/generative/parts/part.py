@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from separatrix.models.generative.common import Generative
 
 
+Solved = tuple[float, float]  # the moment residual, and −Σ log p of the rows
+
+
 class ColumnsPart:
     """Columns of one kind; ``columns`` None: all of them."""
 
@@ -47,7 +50,7 @@ class ColumnsPart:
     def facts(self, cells: Any, members: Members) -> Any:
         raise NotImplementedError
 
-    def solve(self, s: Any, weight: FloatArray, findings: Findings, model: Generative) -> tuple[float, float]:
+    def solve(self, s: Any, weight: FloatArray, findings: Findings, model: Generative) -> Solved:
         """Set the parameters from merged facts; the moment residual, and −Σ log p of the rows."""
         raise NotImplementedError
 
