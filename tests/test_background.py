@@ -31,6 +31,7 @@ def test_ctrl_c_reaches_a_child_process():
         assert "KeyboardInterrupt" in child.communicate(timeout=30)[1]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to one process")
 @pytest.mark.skipif(ALONE in os.environ, reason="this is the run in the background")
 @pytest.mark.parametrize("workers", ["0", "2"])

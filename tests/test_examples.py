@@ -11,6 +11,12 @@ plt = pytest.importorskip("matplotlib.pyplot")
 
 ROOT = Path(__file__).resolve().parents[1]
 # demo.py is a race over real sets, too long for here; files with a leading _ serve the others.
+# More than a few seconds each on an idle machine.
+SLOW = {
+    "b3_bic_small_n.py", "e2_label_noise.py", "e3_bagging.py", "g10_em_and_missing.py", "m11_price_of_slack.py",
+    "m12_probabilities.py", "o4_command_line.py", "t2_newsgroups.py", "v1_honest_evaluation.py", "v2_ng_jordan.py",
+    "v3_boosting_curves.py", "v5_bias_variance.py",
+}  # fmt: skip
 SCRIPTS = sorted(
     p.name for p in (ROOT / "examples").glob("*.py") if not p.name.startswith("_") and p.name != "demo.py"
 )
@@ -45,7 +51,9 @@ def alone(script, folder, environment):
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in SCRIPTS]
+)
 def test_example_runs_and_draws(name, tmp_path, runner):
     code, said, complained = runner(ROOT / "examples" / name, tmp_path)
     assert code == 0, complained
@@ -59,6 +67,7 @@ def test_example_runs_and_draws(name, tmp_path, runner):
 
 
 def test_every_example_is_listed():
+    assert set(SCRIPTS) >= SLOW
     listed = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
     assert [name for name in SCRIPTS if f"({name})" not in listed] == []
 

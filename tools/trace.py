@@ -1,7 +1,7 @@
 """The way of a call through the files:  python tools/trace.py [LogisticRegression.fit ...] > docs/ways.md
 
-Every file of ours that the call enters, in the order of first entry: the function it enters by, the file it comes from,
-and why there is such a hop, which is what the file's first sentence says. ARCHITECTURE.md counts them.
+Every file of ours that the call enters, in the order of first entry: the function it enters by, the file it comes
+from, and why there is such a hop, which is what the file's first sentence says. ARCHITECTURE.md counts them.
 """
 
 from __future__ import annotations

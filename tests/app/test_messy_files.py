@@ -251,6 +251,7 @@ def test_ten_thousand_levels(run, brief, tmp_path):
     assert "all 10,000 levels, each rare, pooled as other" in said  # what logistic sees
 
 
+@pytest.mark.slow
 def test_three_thousand_columns(run, brief, tmp_path):
     names = [f"v{j}" for j in range(3000)]
     cells = [[str((i * j * 7919 + j) % 97) for j in range(3000)] for i in range(12)]

@@ -26,6 +26,7 @@ from tests.judge.parts import Slow, adds_up, blobs, same, sine
 # ---- intervals ----
 
 
+@pytest.mark.slow
 def test_interval_of_the_bootstraps_covers_more_bootstraps():
     X, y = sine(60)
     model = DecisionTreeRegressor()

@@ -18,6 +18,7 @@ from separatrix.judge.tuning import Tuned
 from tests.judge.slow import QUICK, Broken, Slow, SlowNB, blobs
 
 
+@pytest.mark.slow
 def test_the_same_for_any_number_of_threads_and_any_budget_that_does_not_bind():
     X, y = blobs(90)
     names = [*QUICK, "logistic", "adaboost", "extra_trees", "bagged_trees", "svc"]

@@ -235,6 +235,7 @@ def test_as_accurate_as_scikit_learns(base):
     assert abs(a - b) <= 4 * np.hypot(da, db) + 1e-3
 
 
+@pytest.mark.slow
 def test_breimans_waveform():
     """16 training sets of 300 rows, 1,500 test rows each: Breiman (1996) has 29.1 % for a tree, 19.3 % bagged."""
     single, bagged = [], []

@@ -88,6 +88,7 @@ def check_what_an_interrupted_fit_left(model, X, y):
     assert model.verdict_.objective == pytest.approx(value)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to one process")
 @pytest.mark.parametrize("K", [2, 3])
 def test_ctrl_c_in_a_terminal(tmp_path, K):
