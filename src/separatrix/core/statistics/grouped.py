@@ -64,11 +64,9 @@ class GroupMoments(Statistic):
             mean = np.where(weight > 0, first / weight, 0.0)
             scatter = second - weight * mean * mean
             sound = (scatter > NEAR_ORIGIN * second) & np.isfinite(scatter) | (weight == 0)
-        return (
-            cls(weight, mean, np.zeros_like(mean), np.where(weight > 0, scatter, 0.0))
-            if sound.all()
-            else None
-        )
+        if not sound.all():
+            return None
+        return cls(weight, mean, np.zeros_like(mean), np.where(weight > 0, scatter, 0.0))
 
     @classmethod
     def centred(cls, X: np.ndarray, members: Members) -> Self:

@@ -219,11 +219,9 @@ class _Model:
         F, mean = self.fit.objective, self.fit.prior.mean
         p, heads = F.rows.p, self.fit.prior.heads
         w = mean[:p] + mu.reshape(heads, p).T.reshape(mean[:p].shape)
-        b = (
-            F.split(self.fit.theta)[1] - F.coordinates.centre @ w
-            if F.fit_intercept
-            else np.zeros(w.shape[1:])
-        )
+        b = np.zeros(w.shape[1:])
+        if F.fit_intercept:
+            b = F.split(self.fit.theta)[1] - F.coordinates.centre @ w
         return (w, b) if F.class_basis is None else (F.class_basis @ w.T, F.class_basis @ b)
 
 

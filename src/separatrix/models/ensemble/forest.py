@@ -246,10 +246,8 @@ class ForestModel(Members, TreeModel):
             grown = grow_forest(
                 columns, target, self._k, options, 0, len(seeds), weights, seeds=seeds, report=say
             )
-            new = [
-                self._member(seeds[t], replace(grown, trees=(tree,), numbers=(0,), asked=1))
-                for t, tree in zip(grown.numbers, grown.trees, strict=True)
-            ]
+            for t, tree in zip(grown.numbers, grown.trees, strict=True):
+                new.append(self._member(seeds[t], replace(grown, trees=(tree,), numbers=(0,), asked=1)))
         self._seed: int = seed
         self._rows: int = n
         self._draws: Draws | None = draws

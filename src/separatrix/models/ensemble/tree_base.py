@@ -121,13 +121,10 @@ class TreeModel(TreeLimits, TreeCells):
         ]
         depth, leaves = [t.depth for t in trees], [t.n_leaves for t in trees]
         asked = len(trees) + missing
-        said = [
-            f"growth is greedy and proves no bound: the objective is the {self.criterion} impurity left in the leaves"
-        ]
+        what = f"{self.criterion} impurity left in the leaves"
         if self.criterion == "normalized_gain":
-            said = [
-                "growth is greedy and proves no bound: the objective is the entropy left in the leaves, in bits"
-            ]
+            what = "entropy left in the leaves, in bits"
+        said = [f"growth is greedy and proves no bound: the objective is the {what}"]
         if asked > 1:
             said.append(
                 f"{len(trees)} of {asked} trees grown, depth {_span(depth)}, leaves {_span(leaves)} a tree"

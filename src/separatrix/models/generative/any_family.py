@@ -140,15 +140,11 @@ class GenerativeClassifier(Generative):
             }
             weight, means = s.weight, (s.mean,)
             second = np.broadcast_to(s.scatter, sigma.shape) if not self.shared_scale else None
-            residual = (
-                0.0
-                if self.shared_scale or thin.any()
-                else f.moment_residual(self.parameters_, means, second, weight)
-            )
+            loose = self.shared_scale or thin.any()
+            residual = 0.0 if loose else f.moment_residual(self.parameters_, means, second, weight)
             log_det = np.linalg.slogdet(self.parameters_["covariance"])[1]
-            loss = float(
-                0.5 * np.sum(s.weight * (log_det + p * np.log(2 * np.pi))) + 0.5 * s.weight.sum() * p
-            )
+            spread = np.sum(s.weight * (log_det + p * np.log(2 * np.pi)))
+            loss = float(0.5 * spread + 0.5 * s.weight.sum() * p)
         else:
             per_row = f.multivariate
             weight = s.parts[0].weight[:, 0] if per_row else s.parts[0].weight
@@ -156,12 +152,9 @@ class GenerativeClassifier(Generative):
             fit = f.estimate_shared if self.shared_scale else f.estimate
             self.parameters_ = fit(weight, means, second)
             self._look(weight, means, facts, findings)
-            residual = (
-                f.moment_residual(self.parameters_, means, second, weight) if not self.shared_scale else 0.0
-            )
-            loss = total_loss(f, self.parameters_, weight, means, second) - float(
-                np.sum(base.weight * base.mean)
-            )
+            found = self.parameters_
+            residual = 0.0 if self.shared_scale else f.moment_residual(found, means, second, weight)
+            loss = total_loss(f, found, weight, means, second) - float(np.sum(base.weight * base.mean))
         if self.shared_scale:
             findings.append("one scale for all classes: the separator is linear in x")
         return residual, loss / facts.weight.sum()
@@ -234,11 +227,8 @@ class GenerativeClassifier(Generative):
         live = np.asarray(self.class_count_) > 0
         flat = [np.broadcast_to(part, (k, *np.shape(part)[1:])).reshape(k, -1) for part in eta]
         reference = int(np.flatnonzero(live)[0])
-        kept = [
-            i
-            for i, part in enumerate(flat)
-            if not np.allclose(part[live], part[reference], rtol=1e-10, atol=0)
-        ]
+        equal = [np.allclose(part[live], part[reference], rtol=1e-10, atol=0) for part in flat]
+        kept = [i for i, same in enumerate(equal) if not same]
         return flat, kept, partition
 
     def _coef_(self) -> FloatArray:
@@ -263,9 +253,7 @@ class GenerativeClassifier(Generative):
         """Which part of T(x) is x itself; −1 when none is."""
         probe = np.full((1, self.n_features_in_), 0.3)
         parts = self._family.statistics(probe)
-        same = [
-            i for i, part in enumerate(parts) if np.shape(part) == probe.shape and np.array_equal(part, probe)
-        ]
+        same = [i for i, part in enumerate(parts) if np.array_equal(part, probe)]
         return same[0] if same else -1
 
     def features(self, X: Any) -> FloatArray:

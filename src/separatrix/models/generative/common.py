@@ -341,10 +341,8 @@ def _cross_entropy(weight: FloatArray, prior: FloatArray) -> float:
 
 def _same(a: Any, b: Any) -> bool:
     try:
-        return (
-            bool(np.array_equal(a, b))
-            if isinstance(a, np.ndarray) or isinstance(b, np.ndarray)
-            else bool(a == b)
-        )
+        if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+            return bool(np.array_equal(a, b))
+        return bool(a == b)
     except (TypeError, ValueError):
         return False

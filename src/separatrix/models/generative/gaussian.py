@@ -92,12 +92,8 @@ class Gaussian(Generative):
                 yield block.X[part], members
 
         group = self._groups(self._classes_at_hand)
-        if (
-            block.weight is None
-            and not group.any()
-            and block.X.dtype == np.float64
-            and block.n > block.X.shape[1]
-        ):
+        plain = block.weight is None and block.X.dtype == np.float64 and block.n > block.X.shape[1]
+        if plain and not group.any():
             near = _plain_scatter(block, k)
             if near is not None:
                 return ClassFacts(near.weight, near)
@@ -113,11 +109,9 @@ class Gaussian(Generative):
         if bad is None:
             return GroupScatter.of(cells, members, group)
         total = GroupScatter.of(cells[~bad], members_of(members, ~bad), group)
-        return (
-            total + completed(self.means_, self._sigma, cells[bad], members_of(members, bad), group)
-            if self._in_em
-            else total
-        )
+        if not self._in_em:
+            return total
+        return total + completed(self.means_, self._sigma, cells[bad], members_of(members, bad), group)
 
     _in_em = False
 
@@ -155,11 +149,9 @@ class Gaussian(Generative):
         if not complete or (rows.y < 0).any():
             self._refuse_auto("missing cells" if not complete else "rows without a label")
         self._fourth = fourth_moments(rows, facts.of_x) if self.shrinkage == "auto" else None
-        self._estimated = (
-            None
-            if self.covariance_estimator is None
-            else estimated(rows, self._classes_at_hand.tolist(), self.covariance_estimator)
-        )
+        self._estimated = None
+        if self.covariance_estimator is not None:
+            self._estimated = estimated(rows, self._classes_at_hand.tolist(), self.covariance_estimator)
         if complete:
             return False
         if not reset:

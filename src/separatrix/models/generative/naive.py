@@ -45,10 +45,8 @@ class Naive(Generative):
 
     def _solve(self, facts: ClassFacts, findings: Findings) -> tuple[float, float]:
         self._parts = [copy(part) for part in self._parts]  # a merged model leaves its parents alone
-        solved = [
-            p.solve(s, facts.weight, findings, self)
-            for p, s in zip(self._parts, facts.of_x.parts, strict=True)
-        ]
+        parts = zip(self._parts, facts.of_x.parts, strict=True)
+        solved = [part.solve(s, facts.weight, findings, self) for part, s in parts]
         findings[:] = dict.fromkeys(findings)  # two parts may say the same
         self._publish()
         return max(r for r, _ in solved), sum(loss for _, loss in solved) / facts.weight.sum()
@@ -132,9 +130,8 @@ class Counted(Naive):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._parts = [
-            self._part(Smoothing(self.alpha, self.force_alpha, self.smoothing, self._kind).checked())
-        ]
+        smoothing = Smoothing(self.alpha, self.force_alpha, self.smoothing, self._kind)
+        self._parts = [self._part(smoothing.checked())]
 
     def _part(self, smoothing: Smoothing) -> ColumnsPart:
         raise NotImplementedError

@@ -155,23 +155,17 @@ class LeastSquaresClassifier(LinearClassifier):
 
     def _newton(self, rows: Rows, moments: Moments) -> tuple[FloatArray, FloatArray, list[LinearFit]]:
         """One Newton step from zero for each column of targets, through the ordinary solver."""
-        fits = [
-            minimise(problem, NEWTON, tol=1e-16, max_iter=20, record=self.record_path)
-            for problem in self._problems(rows, moments)
-        ]
+        how: dict[str, Any] = {"tol": 1e-16, "max_iter": 20, "record": self.record_path}
+        fits = [minimise(problem, NEWTON, **how) for problem in self._problems(rows, moments)]
         if self.record_path:
             self.path_ = fits[0].path if len(fits) == 1 else [f.path for f in fits]
         return np.array([f.coef for f in fits]), np.array([float(f.intercept) for f in fits]), fits
 
     def _problems(self, rows: Rows, moments: Moments) -> list[Problem]:
         """One least-squares problem a target column."""
-        ridge = float(self.alpha) / rows.total_weight
-        return [
-            Problem(
-                rows.with_targets(column, rows.weight), moments, Squared(), ridge, bool(self.fit_intercept)
-            )
-            for column in np.ascontiguousarray(rows.y.T)
-        ]
+        ridge, one = float(self.alpha) / rows.total_weight, bool(self.fit_intercept)
+        each = (rows.with_targets(column, rows.weight) for column in np.ascontiguousarray(rows.y.T))
+        return [Problem(part, moments, Squared(), ridge, one) for part in each]
 
     def _findings(self, aliased: np.ndarray) -> list[str]:
         findings = ["the objective is a parabola: one Newton step from anywhere is its minimum"]

@@ -127,22 +127,15 @@ class LogisticRegression(Inferential, LinearClassifier):
         with parameters.threads(self.n_jobs), one_blas_thread():
             problem = self._read(X, y, sample_weight, reset=True)
             options: dict[str, Any] = {
-                "tol": float(self.tol),
-                "options": self.solver_options,
-                "record": self.record_path,
-                "verbose": self.verbose,
-                "seed": parameters.seed_of(self.random_state),
-            }
+                "tol": float(self.tol), "options": self.solver_options, "record": self.record_path,
+                "verbose": self.verbose, "seed": parameters.seed_of(self.random_state),
+            }  # fmt: skip
             start = start if start is not None and self._fits(start, problem) else None
             firth = self.penalty == "firth"
             fit = minimise(problem, solver, max_iter=self.max_iter, start=start, exists=firth, **options)
-            proof, undecided = (
-                (None, "")
-                if firth
-                else separation(
-                    problem, fit, getattr(self, "feature_names_in_", None), tuple(self.classes_.tolist())
-                )
-            )
+            names, proof, undecided = getattr(self, "feature_names_in_", None), None, ""
+            if not firth:
+                proof, undecided = separation(problem, fit, names, tuple(self.classes_.tolist()))
             if fit.outcome.runaway and proof is not None and proof.kind == "overlap":  # a false alarm
                 fit = gone_on(fit, problem, solver, self.max_iter, **options)
             self._keep_numbers(fit.coef, fit.intercept, problem.rows, problem.moments, problem.fit_intercept)
@@ -335,9 +328,8 @@ class LogisticRegression(Inferential, LinearClassifier):
         y = 0.5 * (problem.rows.y + 1.0) if k is None else problem.rows.y
         y = np.maximum(y, 0)  # rows of a class that weighs nothing have no code
         codes = np.asarray(y, dtype=np.intp)
-        self._class_totals = np.bincount(codes, problem.rows.weight, minlength=len(self.classes_)).astype(
-            float
-        )
+        totals = np.bincount(codes, problem.rows.weight, minlength=len(self.classes_))
+        self._class_totals = totals.astype(float)
         seen = Observations(y, frequency=problem.rows.weight)
         law = (Binomial(), Logit()) if k is None else (None, None)
         labels = () if k is None else tuple(map(str, self.classes_.tolist()))

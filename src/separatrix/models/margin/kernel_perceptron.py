@@ -170,13 +170,11 @@ class KernelPerceptron(MistakeDriven):
         self._keep_counts(machines, courses, len(rows))
         self.n_mistakes_ = self.n_mistakes_ + counted
         old = (
-            None
-            if first
-            else (self.support_, self.support_vectors_, self._steps_, self._counts_, self._late_)
+            () if first else (self.support_, self.support_vectors_, self._steps_, self._counts_, self._late_)
         )
         self._keep(X, machines)
         self.t_ = 1.0 + float(self._seen_[0])
-        if old is not None:
+        if old:
             self._join(old, total)
         self._rows_seen_ = total + n
         self._no_claim(len(signs), began)
@@ -204,12 +202,9 @@ class KernelPerceptron(MistakeDriven):
         if coef.shape[1] == 0:
             return np.zeros((cells.shape[0], len(coef))) + (0.0 if last else self.intercept_)
         if self.kernel == "precomputed":
-            values = np.asarray(
-                cells[:, self.support_]
-                if isinstance(cells, np.ndarray)
-                else cells.tocsc()[:, self.support_].toarray(),
-                float,
-            )
+            dense = isinstance(cells, np.ndarray)
+            part = cells[:, self.support_] if dense else cells.tocsc()[:, self.support_].toarray()
+            values = np.asarray(part, float)
         else:
             values = self._kernel(cells, self.support_vectors_)
         if last:

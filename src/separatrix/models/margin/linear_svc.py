@@ -292,11 +292,8 @@ class LinearSVC(Calibrated, LinearClassifier):
             cost = np.zeros(data.rows.n)
             live = data.weight > 0
             cost[live] = float(self.C) * data.weight[live] * factor[live]
-            machines.append(
-                MarginMachine.hinge(
-                    data.rows, y, cost, squared=squared, fit_intercept=bool(self.fit_intercept)
-                )
-            )
+            one = bool(self.fit_intercept)
+            machines.append(MarginMachine.hinge(data.rows, y, cost, squared=squared, fit_intercept=one))
         return machines
 
     def _positives(self) -> Sequence[int]:

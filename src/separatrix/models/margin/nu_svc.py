@@ -143,12 +143,9 @@ class NuSVC(SupportVectorClassifier):
         words = f"the surface of SVC(C={prices.max():.4g})"
         if len(prices) > 1:
             words = f"the surfaces of SVC with C from {prices.min():.4g} to {prices.max():.4g}"
-        more = (
-            ": nu is near the smallest that leaves a margin, a larger one is easier"
-            if prices.max() > 1e4
-            else ""
-        )
-        return (words + more, *super()._findings(known, n))
+        if prices.max() > 1e4:
+            words += ": nu is near the smallest that leaves a margin, a larger one is easier"
+        return (words, *super()._findings(known, n))
 
     def _judged(self, points: Points, machine: Sides, start: FloatArray, b: float) -> DualSolution | None:
         """ρ is what brings Σ|β| back to ν ΣC; with it β is a feasible point, or none."""
@@ -172,10 +169,5 @@ def _rho(fit: DualSolution) -> float:
 
 def _scaled(fit: DualSolution, rho: float) -> DualSolution:
     """β, scores and b over ρ; the objective and its bound stay in the problem's own scale."""
-    return replace(
-        fit,
-        beta=fit.beta / rho,
-        score=fit.score / rho,
-        intercept=fit.intercept / rho,
-        square=fit.square / rho**2,
-    )
+    beta, score, b = fit.beta / rho, fit.score / rho, fit.intercept / rho
+    return replace(fit, beta=beta, score=score, intercept=b, square=fit.square / rho**2)

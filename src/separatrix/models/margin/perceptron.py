@@ -177,9 +177,7 @@ class Perceptron(MistakeDriven, LinearClassifier):
             linear_bound(m, rows, len(c.mistakes), reached=c.ended == "separated") if c.separable else None
             for m, c in zip(machines, courses, strict=True)
         ]
-        margins = [
-            self._margins(machine, course, rows) for machine, course in zip(machines, courses, strict=True)
-        ]
+        margins = [self._margins(m, course, rows) for m, course in zip(machines, courses, strict=True)]
         self._conclude(courses, bounds, margins, scale[rows] if len(scale) else scale, began)
         return self
 

@@ -55,11 +55,8 @@ class SupportVectorMachine(KernelModel):
         self._check_kernel()
         self._check_price()
         check_gamma_and_degree(self.gamma, self.degree)
-        if (
-            isinstance(self.coef0, bool)
-            or not isinstance(self.coef0, (int, float, np.number))
-            or not np.isfinite(self.coef0)
-        ):
+        number = isinstance(self.coef0, (int, float, np.number)) and not isinstance(self.coef0, bool)
+        if not number or not np.isfinite(self.coef0):
             raise ValueError(f"coef0 must be a finite number, got {self.coef0!r}")
         check_positive("tol", self.tol, finite=True)
         if not is_positive(self.cache_size, finite=True):
@@ -84,16 +81,12 @@ class SupportVectorMachine(KernelModel):
 
     def _minimise(self, points: Points, rows: Index, dual: Dual, most: int | None = None) -> DualSolution:
         """The solver on some of the rows; ``most`` steps where ``max_iter`` sets no limit."""
+        some = points if len(rows) == len(points) else points.take(rows)
+        steps = most if self.max_iter == -1 else int(self.max_iter)
         return minimise(
-            self._kernel(),
-            points if len(rows) == len(points) else points.take(rows),
-            dual,
-            tol=float(self.tol),
-            max_steps=most if self.max_iter == -1 else int(self.max_iter),
-            megabytes=float(self.cache_size),
-            shrinking=bool(self.shrinking),
-            report=self._say(),
-        )
+            self._kernel(), some, dual, tol=float(self.tol), max_steps=steps, megabytes=float(self.cache_size),
+            shrinking=bool(self.shrinking), report=self._say(),
+        )  # fmt: skip
 
     @property
     def coef_(self) -> FloatArray:
