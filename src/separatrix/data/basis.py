@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -67,7 +68,7 @@ class RadialBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.selection = selection
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> RadialBasis:
+    def fit(self, X: Any, y: ArrayLike | None = None) -> RadialBasis:
         """Choose or take the centres, and settle γ."""
         self._check_parameters()
         X = validate_data(self, X, dtype=[np.float64, np.float32])

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_array
 
 from separatrix.core.numerics import FloatArray
@@ -113,7 +114,12 @@ def read_for_prediction(estimator: object, X: Any) -> Any:
 
 
 def rows_of(
-    estimator: object, X: Any, y: Any = None, weight: FloatArray | None = None, *, missing: bool = False
+    estimator: object,
+    X: Any,
+    y: ArrayLike | None = None,
+    weight: FloatArray | None = None,
+    *,
+    missing: bool = False,
 ) -> Rows:
     """Rows on their grid from what :func:`read_table` returned."""
     if not is_dask(X):

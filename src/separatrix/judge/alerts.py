@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.words import and_more
@@ -77,7 +78,7 @@ class _Column:
         return f"column {self.name!r}"
 
 
-def alerts(X: Any, y: Any, *, kinds: Mapping[str, str] | None = None) -> list[Alert]:
+def alerts(X: Any, y: ArrayLike, *, kinds: Mapping[str, str] | None = None) -> list[Alert]:
     """What is odd about X (n, p) and y (n,), worst first: leakage, identifiers, repeats, gaps, imbalance.
 
     Rules and notes: see the module. O(np log n).

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 
@@ -234,12 +235,12 @@ class BiasVariance(Printed):
 def bias_variance(
     estimator: BaseEstimator,
     X: Any,
-    y: Any,
+    y: ArrayLike,
     *,
     loss: str | None = None,
     n_bootstraps: int = 200,
     max_samples: int | float | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     level: float = 0.95,
     random_state: Any = None,
     n_jobs: int | None = None,

@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 
 from separatrix.core.numerics import FloatArray
@@ -134,14 +135,14 @@ def geometric(values: np.ndarray) -> bool:
 def bias_variance_curve(
     estimator: BaseEstimator,
     X: Any,
-    y: Any,
+    y: ArrayLike,
     *,
     param_name: str,
     param_range: Iterable[Any],
     loss: str | None = None,
     n_bootstraps: int = 200,
     max_samples: int | float | None = None,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     level: float = 0.95,
     random_state: Any = None,
     n_jobs: int | None = None,

@@ -20,6 +20,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
@@ -48,7 +49,7 @@ DRAWS = 200  # bootstraps of the test rows
 
 def compare(
     X: Any,
-    y: Any = None,
+    y: ArrayLike | None = None,
     *,
     models: Any = None,
     metric: str = "log_loss",

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
@@ -39,7 +40,7 @@ class TableFacts:
     kinds: Mapping[str, str]  # of a frame's columns, empty of an array
 
     @classmethod
-    def of(cls, X: Any, y: Any, kinds: Mapping[str, str] | None = None) -> TableFacts:
+    def of(cls, X: Any, y: ArrayLike, kinds: Mapping[str, str] | None = None) -> TableFacts:
         """Read from X (n, p), a table (array, sparse matrix or frame), and y (n,). One pass.
 
         >>> facts = TableFacts.of([[1.0, 2.0], [0.0, 5.0], [3.0, 1.0]], ["a", "b", "a"])
@@ -75,7 +76,7 @@ class TableFacts:
         return self.has("text") and not self.has("continuous", "discrete", "nominal", "date")
 
 
-def read_two(y: Any, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def read_two(y: ArrayLike, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(classes, the number of each label (n,), the labels); one class alone is refused."""
     classes, codes = read_labels(y, n)
     if len(classes) < 2:

@@ -14,6 +14,7 @@ from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
@@ -58,7 +59,7 @@ def search() -> Iterator[None]:
         _searching.reset(token)
 
 
-def fitted(model: BaseEstimator, X: Any, y: Any) -> Any:
+def fitted(model: BaseEstimator, X: Any, y: ArrayLike) -> Any:
     """The model fitted to all rows, unless it is called off.
 
     Where it may be, an ensemble that can go on growing (``warm_start``) is grown in steps: the same members.

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sklearn
+from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing
 
 from separatrix.core.numerics import FloatArray
@@ -241,7 +242,7 @@ def last_change(gap: FloatArray, sizes: np.ndarray) -> float | None:
 def learning_curve(
     models: Any,
     X: Any,
-    y: Any,
+    y: ArrayLike,
     *,
     sizes: Sequence[int] | None = None,
     n_repeats: int = 20,

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import sklearn
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
@@ -58,7 +59,9 @@ class JudgedTask:
     classes: np.ndarray
 
 
-def read_task(estimator: BaseEstimator, X: Any, y: Any, loss: str | None, sample_weight: Any) -> JudgedTask:
+def read_task(
+    estimator: BaseEstimator, X: Any, y: ArrayLike, loss: str | None, sample_weight: ArrayLike | None
+) -> JudgedTask:
     """The rows and the question, or a sentence that says what is wrong with them."""
     name = type(estimator).__name__
     if isinstance(estimator, type):

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing
 
@@ -125,7 +126,7 @@ class Tuned(_Tuner):
     folds: int = 3
     random_state: Any = 0
 
-    def fit(self, X: Any, y: Any) -> Tuned:
+    def fit(self, X: Any, y: ArrayLike) -> Tuned:
         labels = np.asarray(y)
         count = self.folds if len(self.grid) > 1 else 0
         with search():
@@ -186,7 +187,7 @@ class TunedRounds(_Tuner):
     folds: int = 3
     random_state: Any = 0
 
-    def fit(self, X: Any, y: Any) -> TunedRounds:
+    def fit(self, X: Any, y: ArrayLike) -> TunedRounds:
         labels = np.asarray(y)
         rounds = int(self.estimator.n_estimators)
         total, folds = np.zeros(rounds), 0
@@ -249,7 +250,7 @@ class TunedSVC(_Tuner):
     folds: int = 3
     random_state: Any = 0
 
-    def fit(self, X: Any, y: Any) -> TunedSVC:
+    def fit(self, X: Any, y: ArrayLike) -> TunedSVC:
         labels, seed = np.asarray(y), self.random_state or 0
         began = time.perf_counter()
         self.classes_, codes = read_labels(labels, None)

@@ -22,7 +22,7 @@ class Classifier(ClassifierMixin, Estimator):
 
     classes_: np.ndarray
 
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The share of rows, by weight, that are predicted right; labels of any hashable type."""
         codes = np.asarray(self._winners(X))
         labels, given = door.read_labels(y, len(codes))
@@ -39,7 +39,7 @@ class Classifier(ClassifierMixin, Estimator):
         return self._on_rows(X, self._tiled(self._winner))
 
     def _read_classes(
-        self, y: Any, weight: FloatArray | None, n: int, *, reset: bool = True
+        self, y: ArrayLike, weight: FloatArray | None, n: int, *, reset: bool = True
     ) -> tuple[np.ndarray, FloatArray]:
         """Codes of the labels (n,) and each class's total weight (K,); with ``reset`` they become ``classes_``."""
         if not reset:
@@ -50,7 +50,7 @@ class Classifier(ClassifierMixin, Estimator):
         self.classes_ = classes
         return codes, totals
 
-    def _codes_of(self, y: Any, n: int) -> np.ndarray:
+    def _codes_of(self, y: ArrayLike, n: int) -> np.ndarray:
         """Indices of labels into ``classes_``; an unknown label is refused by value."""
         labels, codes = door.read_labels(y, n)
         known = {v: k for k, v in enumerate(self.classes_.tolist())}
@@ -135,11 +135,11 @@ class LinearClassifier(LiveRule, SparseCoef, Classifier):
         """(w·x + w₀)/‖w‖ of each row, positive on the side of the second class (two classes)."""
         return self._on_rows(X, lambda cells: self.rule_.signed_distance(cells))
 
-    def functional_margin(self, X: Any, y: Any) -> FloatArray:
+    def functional_margin(self, X: Any, y: ArrayLike) -> FloatArray:
         """y (w·x + w₀) of each row; for K classes the smallest score difference to a rival class."""
         return self._margin("functional_margin", X, y)
 
-    def geometric_margin(self, X: Any, y: Any) -> FloatArray:
+    def geometric_margin(self, X: Any, y: ArrayLike) -> FloatArray:
         """The margin as a distance: y (w·x + w₀)/‖w‖; negative for a row on the wrong side."""
         return self._margin("geometric_margin", X, y)
 
@@ -148,7 +148,7 @@ class LinearClassifier(LiveRule, SparseCoef, Classifier):
         scores = self._score(cells)
         return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
 
-    def _margin(self, kind: str, X: Any, y: Any) -> FloatArray:
+    def _margin(self, kind: str, X: Any, y: ArrayLike) -> FloatArray:
         check_is_fitted(self)
         cells = door.read_for_prediction(self, X)
         codes = self._codes_of(y, cells.shape[0])

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
@@ -89,7 +90,9 @@ def objective_kind(penalty: str | None) -> type[Objective]:
     return FirthObjective
 
 
-def read_any_classes(y: Any, weight: FloatArray | None, n: int) -> tuple[np.ndarray, np.ndarray, FloatArray]:
+def read_any_classes(
+    y: ArrayLike, weight: FloatArray | None, n: int
+) -> tuple[np.ndarray, np.ndarray, FloatArray]:
     """Classes that weigh something, be it one alone, codes of the labels (n,) and each class's weight (K,).
 
     >>> classes, codes, totals = read_any_classes(["a", "a"], None, 2)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
@@ -62,10 +63,10 @@ class OptimiserPathDisplay(Display):
         cls,
         model: BaseEstimator,
         X: Any,
-        y: Any,
+        y: ArrayLike,
         *,
         coefficients: Sequence[Any] = (0, 1),
-        sample_weight: Any = None,
+        sample_weight: ArrayLike | None = None,
         names: Sequence[Any] | None = None,
         steps: int = 60,
         title: str | None = None,

@@ -15,6 +15,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import NotFittedError
@@ -265,7 +266,7 @@ def check_classifier(model: BaseEstimator) -> np.ndarray:
     return np.asarray(classes)
 
 
-def codes_of(classes: np.ndarray, y: Any, n: int) -> np.ndarray:
+def codes_of(classes: np.ndarray, y: ArrayLike, n: int) -> np.ndarray:
     """Places of the labels in ``classes`` (n,); a wrong length or an unknown label is refused."""
     labels = np.asarray(y)
     if labels.ndim != 1 or len(labels) != n:
@@ -277,7 +278,7 @@ def codes_of(classes: np.ndarray, y: Any, n: int) -> np.ndarray:
     return np.array([known[v] for v in labels.tolist()], dtype=np.intp)
 
 
-def labels_of(model: BaseEstimator, y: Any, n: int) -> np.ndarray:
+def labels_of(model: BaseEstimator, y: ArrayLike, n: int) -> np.ndarray:
     """The labels as the classes of a fitted classifier (n,)."""
     classes = check_classifier(model)
     return np.asarray(classes[codes_of(classes, y, n)])
@@ -288,12 +289,12 @@ def check_level(level: Any) -> None:
         raise ValueError(f"level must lie between 0 and 1, got {level!r}")
 
 
-def need_y(y: Any, what: str) -> None:
+def need_y(y: ArrayLike, what: str) -> None:
     if y is None:
         raise ValueError(f"y is missing: {what} compares answers with the labels, give y (n,)")
 
 
-def two_sided(y: Any, label: Any = None) -> tuple[np.ndarray, Any]:
+def two_sided(y: ArrayLike, label: Any = None) -> tuple[np.ndarray, Any]:
     """(is the class asked about (n,), that class): the second of two unless ``label`` names one."""
     labels = np.asarray(y)
     if labels.ndim != 1:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
@@ -86,7 +87,7 @@ class DecisionRegionsDisplay(Display):
         cls,
         model: BaseEstimator,
         X: Any,
-        y: Any = None,
+        y: ArrayLike | None = None,
         *,
         columns: Any = None,
         names: Any = None,

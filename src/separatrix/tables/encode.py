@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -83,12 +84,12 @@ class TableEncoder(TransformerMixin, Estimator):
     drop: str | None = "binary"
     text: Any = None
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Learn levels, medians, scales and vocabularies from a frame (n, p) or a Table."""
         self._learn(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+    def fit_transform(self, X: Any, y: ArrayLike | None = None, **fit_params: Any) -> Any:
         """fit and transform; text is scanned once."""
         frame, counts = self._learn(X)
         return self._encoded(frame, counts)

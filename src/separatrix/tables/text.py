@@ -20,6 +20,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -82,12 +83,12 @@ class TextFeatures(TransformerMixin, Estimator):
     lowercase: bool = True
     token_pattern: str = WORD
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Learn the vocabulary of the documents X (n,)."""
         self._learn(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> sp.csr_matrix:
+    def fit_transform(self, X: Any, y: ArrayLike | None = None, **fit_params: Any) -> sp.csr_matrix:
         """fit and transform in one scan of the text."""
         return self._weighted(self._learn(X))
 

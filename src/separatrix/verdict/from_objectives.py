@@ -62,7 +62,7 @@ def verdict_from_objectives(
 
 
 def separated_classes(
-    X: Any, y: Any, sample_weight: ArrayLike | None, fit_intercept: bool
+    X: Any, y: ArrayLike, sample_weight: ArrayLike | None, fit_intercept: bool
 ) -> Callable[[], tuple[Separability, bool]]:
     """``prove`` for a model whose weights run away where its classes are separated."""
 

@@ -151,12 +151,12 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
     verbose: int = 0
     n_jobs: int | None = None
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> BayesianLogisticRegression:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> BayesianLogisticRegression:
         """Fit to rows X (n, p) and labels y (n,); a weight of 2 means the row stands there twice."""
         return self._learn(X, y, None, sample_weight, anew=True)
 
     def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: ArrayLike | None = None
+        self, X: Any, y: ArrayLike, classes: Any = None, sample_weight: ArrayLike | None = None
     ) -> BayesianLogisticRegression:
         """Add rows: the posterior of the last call is the prior of this one.
 
@@ -235,7 +235,7 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
         check_count("n_samples", self.n_samples)
 
     def _read(
-        self, X: Any, y: Any, classes: Any, sample_weight: ArrayLike | None, *, reset: bool
+        self, X: Any, y: ArrayLike, classes: Any, sample_weight: ArrayLike | None, *, reset: bool
     ) -> tuple[Rows, Moments]:
         """Rows with their targets, and the columns' moments; with ``reset`` the classes are learnt."""
         rows = rows_of(self, read_table(self, X, reset=reset))
@@ -280,7 +280,7 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
     # ---- the fit ----
 
     def _learn(
-        self, X: Any, y: Any, classes: Any, sample_weight: ArrayLike | None, *, anew: bool
+        self, X: Any, y: ArrayLike, classes: Any, sample_weight: ArrayLike | None, *, anew: bool
     ) -> BayesianLogisticRegression:
         began = time.perf_counter()
         self._check_parameters()
@@ -397,7 +397,7 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
         basis = self._posterior.basis
         return replace(belief, mean=mean[:, 0] if basis is None else mean @ basis)
 
-    def _verdict_from_data(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Verdict:
+    def _verdict_from_data(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Verdict:
         """The verdict on coef_ and intercept_ under the prior of the fit, for :func:`separatrix.verify`.
 
         After several calls of `partial_fit` the rows are those of the last, whose prior was the posterior before it.

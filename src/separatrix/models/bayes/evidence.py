@@ -78,7 +78,7 @@ class EvidenceComparison:
 def compare_evidence(
     models: Any,
     X: Any,
-    y: Any,
+    y: ArrayLike,
     sample_weight: ArrayLike | None = None,
     *,
     names: Sequence[str] | None = None,
@@ -180,7 +180,7 @@ def _model_prior(prior: Sequence[float] | None, count: int) -> FloatArray:
         return np.log(weights)
 
 
-def _fit(model: Any, X: Any, y: Any, sample_weight: ArrayLike | None) -> Any:
+def _fit(model: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Any:
     """Fit, and give back the model at the end."""
     if isinstance(model, Pipeline):
         extra = {} if sample_weight is None else {f"{model.steps[-1][0]}__sample_weight": sample_weight}

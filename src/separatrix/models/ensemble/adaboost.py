@@ -18,6 +18,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone, is_regressor
 from sklearn.utils import Tags, _safe_indexing, get_tags
 
@@ -110,7 +111,7 @@ class AdaBoostClassifier(WeightedVotes):
     keep_weights: bool = False
     class_weight: Any = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdaBoostClassifier:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> AdaBoostClassifier:
         """Boost on rows X (n, p) and labels y (n,); a weight of 2 means the row stands there twice."""
         began = time.perf_counter()
         self._check_parameters()
@@ -148,7 +149,9 @@ class AdaBoostClassifier(WeightedVotes):
         if not usable or (base is not None and is_regressor(base)):
             raise ValueError(f"estimator must be a classifier with fit and predict, got {base!r}")
 
-    def _read_stumps(self, X: Any, y: Any, sample_weight: Any) -> tuple[StumpLearner, FloatArray | None]:
+    def _read_stumps(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[StumpLearner, FloatArray | None]:
         """The table, laid out once, and the weights of all rows."""
         self._reader = copy(self.estimator_)
         table, weight = self._reader._lay_out(X, y, sample_weight)
@@ -156,7 +159,9 @@ class AdaBoostClassifier(WeightedVotes):
         self._know_columns(self._reader)
         return StumpLearner(table, self._reader), weight
 
-    def _read_any(self, X: Any, y: Any, sample_weight: Any) -> tuple[AnyLearner, FloatArray | None]:
+    def _read_any(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[AnyLearner, FloatArray | None]:
         """Numbers as an array; a frame with other columns goes to the learner as it is."""
         if is_dask(X):
             raise TypeError("X is a Dask collection, and boosting keeps its rows in memory: call X.compute()")
@@ -235,7 +240,9 @@ class AdaBoostClassifier(WeightedVotes):
         """Whether the notes' own formulas hold: two classes and no learning rate."""
         return len(self.classes_) == 2 and float(self.learning_rate) == 1.0
 
-    def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any = None, **given: Any) -> Verdict:
+    def _verdict_from_data(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **given: Any
+    ) -> Verdict:
         """For :func:`separatrix.verify`: D_t, ε_t and Z_t anew from the data, the learners and their α_t."""
         refuse_given(self, given)
         cells = self._read_for_prediction(X)

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import Bunch
@@ -116,7 +117,7 @@ class ForestModel(Members, TreeModel):
             return self._paths(self._read_for_prediction(X))
 
     def permutation_importance(
-        self, X: Any, y: Any, *, n_repeats: int = 5, random_state: Any = None, out_of_bag: bool = False
+        self, X: Any, y: ArrayLike, *, n_repeats: int = 5, random_state: Any = None, out_of_bag: bool = False
     ) -> Bunch:
         """score(X, y) − score(X with column j shuffled, y): what is lost without a column's order.
 
@@ -170,7 +171,7 @@ class ForestModel(Members, TreeModel):
         """The score of leaves' means (n, V) against targets (n,)."""
         raise NotImplementedError
 
-    def _numbered(self, y: Any, n: int) -> np.ndarray:
+    def _numbered(self, y: ArrayLike, n: int) -> np.ndarray:
         """y as growth reads it."""
         raise NotImplementedError
 
@@ -308,7 +309,7 @@ class ForestClassifier(ForestModel, TreeClassifier):
     categorical_features: Any = None
 
     def _read_fit(
-        self, X: Any, y: Any, sample_weight: Any
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[np.ndarray, np.ndarray, FloatArray | None]:
         known = self.classes_ if self.warm_start and getattr(self, "estimators_", None) else None
         found = super()._read_fit(X, y, sample_weight)
@@ -346,7 +347,7 @@ class ForestClassifier(ForestModel, TreeClassifier):
     def _quality(self, mean: FloatArray, target: np.ndarray) -> float:
         return float((mean.argmax(axis=1) == target).mean())
 
-    def _numbered(self, y: Any, n: int) -> np.ndarray:
+    def _numbered(self, y: ArrayLike, n: int) -> np.ndarray:
         return self._codes_of(y, n)
 
 
@@ -378,7 +379,7 @@ class ForestRegressor(ForestModel, TreeRegressor):
     def _quality(self, mean: FloatArray, target: np.ndarray) -> float:
         return float(r2_score(target, mean[:, 0]))
 
-    def _numbered(self, y: Any, n: int) -> np.ndarray:
+    def _numbered(self, y: ArrayLike, n: int) -> np.ndarray:
         return read_numbers(y, n)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -96,7 +97,7 @@ class DecisionStump(Shares, Classifier):
     categorical_features: Any = None
     n_jobs: int | None = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DecisionStump:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> DecisionStump:
         """Fit to rows X (n, p) and labels y (n,); a weight of 2 means the row stands there twice."""
         began = time.perf_counter()
         with threads(self.n_jobs):
@@ -196,7 +197,9 @@ class DecisionStump(Shares, Classifier):
                 f'categorical_features {kinds!r} is unknown: use "from_dtype", a mask, or a list of columns'
             )
 
-    def _lay_out(self, X: Any, y: Any, sample_weight: Any) -> tuple[StumpTable, FloatArray | None]:
+    def _lay_out(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[StumpTable, FloatArray | None]:
         """The table of the rows that weigh something, and the weights of all."""
         self._check_parameters()
         cells, nominal = self._read(X)
@@ -312,7 +315,9 @@ class DecisionStump(Shares, Classifier):
             impurity += float(side[side > 0] @ loss)
         return impurity
 
-    def _verdict_from_data(self, X: Any, y: Any, sample_weight: Any = None, **given: Any) -> Verdict:
+    def _verdict_from_data(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **given: Any
+    ) -> Verdict:
         """For :func:`separatrix.verify`: the stump's error on these data against the least there is."""
         refuse_given(self, given)
         cells = self._read_for_prediction(X)

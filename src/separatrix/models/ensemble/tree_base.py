@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -38,7 +39,7 @@ class TreeModel(TreeLimits, TreeCells):
     verdict_: Verdict
     _forest: Forest
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow on rows X (n, p) with labels or numbers y (n,); a weight counts as repetition, zero as absence."""
         began = time.perf_counter()
         self._check()
@@ -53,7 +54,7 @@ class TreeModel(TreeLimits, TreeCells):
         self._check_growth()
 
     def _read_fit(
-        self, X: Any, y: Any, sample_weight: Any
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[np.ndarray, np.ndarray, FloatArray | None]:
         """Cells, targets as growth reads them, and weights, of the rows that weigh something."""
         raise NotImplementedError
@@ -190,7 +191,7 @@ class TreeClassifier(Shares, TreeModel, Classifier):
         return len(self.classes_)
 
     def _read_fit(
-        self, X: Any, y: Any, sample_weight: Any
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[np.ndarray, np.ndarray, FloatArray | None]:
         cells = self._read_cells(X, reset=True)
         n = cells.shape[0]
@@ -222,7 +223,7 @@ class TreeRegressor(RegressorMixin, TreeModel):
         return self._forest_mean(X)[:, 0]
 
     def _read_fit(
-        self, X: Any, y: Any, sample_weight: Any
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[np.ndarray, np.ndarray, FloatArray | None]:
         cells = self._read_cells(X, reset=True)
         z = read_numbers(y, len(cells))

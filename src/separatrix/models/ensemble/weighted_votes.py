@@ -51,12 +51,12 @@ class WeightedVotes(Members, Classifier):
         check_is_fitted(self)
         return self._on_rows(X, self._tiled(lambda cells: log_shares(self._votes(cells))))
 
-    def margins(self, X: Any, y: Any) -> FloatArray:
+    def margins(self, X: Any, y: ArrayLike) -> FloatArray:
         """(votes for the row's class − most votes for another) / all votes, in [−1, 1]; y f(x)/Σα for two classes."""
         votes = np.asarray(self._on_rows(X, self._tiled(self._votes)))
         return margins_of(votes, self._codes_of(y, len(votes)), float(self._fitted_weights().sum()))
 
-    def staged_margins(self, X: Any, y: Any) -> Iterator[FloatArray]:
+    def staged_margins(self, X: Any, y: ArrayLike) -> Iterator[FloatArray]:
         """:meth:`margins` after each round."""
         codes = None
         for votes, spent in self._staged(X):
@@ -78,7 +78,7 @@ class WeightedVotes(Members, Classifier):
         for votes, _ in self._staged(X):
             yield np.exp(log_shares(votes))
 
-    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+    def staged_score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Iterator[float]:
         """The share of rows, by weight, that are predicted right after each round."""
         codes, weight = None, None
         for votes, _ in self._staged(X):

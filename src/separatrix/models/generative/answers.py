@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
@@ -121,7 +122,9 @@ class PosteriorAnswers(Classifier):
             X, self._tiled(lambda cells: logsumexp(now._joint(cells)) + now._log_base(cells))
         )
 
-    def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    def sample(
+        self, n: int = 1, y: ArrayLike | None = None, random_state: Any = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Run backwards: n rows drawn from p(x, y), or from p(x | y) of a given class; (X (n, p), labels (n,))."""
         now = self._now()
         check_count("n", n)

@@ -60,7 +60,7 @@ class Generative(TableReader):
 
     # ---- learning ----
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to rows X (n, p) and labels y (n,); a weight of 2 means the row stands there twice.
 
         A NaN cell is missing and left out of its column's sums. A row whose label is missing (None or NaN, or −1
@@ -72,7 +72,7 @@ class Generative(TableReader):
         return self._learn(X, y, None, sample_weight, reset=True, whole=True)
 
     def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: ArrayLike | None = None
+        self, X: Any, y: ArrayLike, classes: Any = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Add rows to what has been learnt: the same parameters as one `fit` to all of them, to rounding.
 
@@ -131,7 +131,7 @@ class Generative(TableReader):
         return other._facts_seen
 
     def _learn(
-        self, X: Any, y: Any, classes: Any, sample_weight: ArrayLike | None, *, reset: bool, whole: bool
+        self, X: Any, y: ArrayLike, classes: Any, sample_weight: ArrayLike | None, *, reset: bool, whole: bool
     ) -> Self:
         """Read rows, take their facts, solve; ``reset``: forget what was known; ``whole``: these are all the rows."""
         began = time.perf_counter()
@@ -156,7 +156,7 @@ class Generative(TableReader):
         return self
 
     def _labelled_rows(
-        self, X: Any, y: Any, classes: Any, sample_weight: ArrayLike | None, reset: bool
+        self, X: Any, y: ArrayLike, classes: Any, sample_weight: ArrayLike | None, reset: bool
     ) -> tuple[Rows, np.ndarray]:
         """The rows with their classes' codes and weights (a row without a label −1), and the classes."""
         table = self._read(X, reset=reset)
@@ -277,7 +277,7 @@ class Generative(TableReader):
             return np.full(len(weight), 1.0 / len(weight))
         return weight / weight.sum()
 
-    def _verdict_from_data(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Verdict:
+    def _verdict_from_data(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Verdict:
         return verdict_from_data(self, X, y, sample_weight)
 
     def _losses(self, X: Any, joint: FloatArray, codes: np.ndarray) -> FloatArray:

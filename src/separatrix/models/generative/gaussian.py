@@ -125,7 +125,7 @@ class Gaussian(Generative):
         return super()._learn(*args, **how)
 
     def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: ArrayLike | None = None
+        self, X: Any, y: ArrayLike, classes: Any = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Add rows to what has been learnt; see `Generative.partial_fit`. Not with Ledoit–Wolf's shrinkage."""
         self._refuse_auto("partial_fit")

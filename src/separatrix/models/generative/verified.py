@@ -341,7 +341,7 @@ def _worst(off: np.ndarray) -> float:
 # ---- the verdict ----
 
 
-def verdict_from_data(model: Generative, X: Any, y: Any, sample_weight: ArrayLike | None) -> Verdict:
+def verdict_from_data(model: Generative, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Verdict:
     """The mean loss of the rows one by one, how well the public numbers solve their equations, and the gap."""
     joint = np.asarray(model.predict_joint_log_proba(X), dtype=np.float64)
     classes, codes = read_some_labels(y, len(joint), model.classes_)

@@ -77,7 +77,7 @@ class LeastSquaresClassifier(LinearClassifier):
     solver: str = "direct"
     record_path: bool = False
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> LeastSquaresClassifier:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LeastSquaresClassifier:
         """Fit to rows X (n, p) and labels y (n,)."""
         began = time.perf_counter()
         self._check_parameters()
@@ -129,7 +129,9 @@ class LeastSquaresClassifier(LinearClassifier):
         if self.record_path and self.solver != "newton":
             raise ValueError('record_path needs solver="newton": the direct solution has no path')
 
-    def _read(self, X: Any, y: Any, sample_weight: ArrayLike | None, *, reset: bool) -> tuple[Rows, Moments]:
+    def _read(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool
+    ) -> tuple[Rows, Moments]:
         """Rows whose targets are (n, 1) or (n, K) numbers, and their moments."""
         X = read_table(self, X, reset=reset)
         rows = rows_of(self, X)
@@ -176,12 +178,12 @@ class LeastSquaresClassifier(LinearClassifier):
             )
         return findings
 
-    def _objectives_of(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> list[Part]:
+    def _objectives_of(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> list[Part]:
         """(objective, weights, intercept) of each target column on given data."""
         problems = self._problems(*self._read(X, y, sample_weight, reset=False))
         return [(p.objective(), w, b) for p, w, b in zip(problems, *self._shown(), strict=True)]
 
-    def _verdict_from_data(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Verdict:
+    def _verdict_from_data(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Verdict:
         prove = separated_classes(X, y, sample_weight, bool(self.fit_intercept))
         return verdict_from_objectives(self, self._objectives_of(X, y, sample_weight), prove)
 

@@ -117,7 +117,7 @@ class LogisticRegression(Inferential, LinearClassifier):
     solver_options: Mapping[str, Any] | None = None
     record_path: bool = False
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> LogisticRegression:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LogisticRegression:
         """Fit to rows X (n, p) and labels y (n,); a weight of 2 means the row stands there twice."""
         began = time.perf_counter()
         solver = self._check_parameters()
@@ -261,7 +261,7 @@ class LogisticRegression(Inferential, LinearClassifier):
         if not may_be_newton(self.solver):
             raise ValueError(f'solver {self.solver!r} does not know Firth\'s penalty: use "auto"')
 
-    def _read(self, X: Any, y: Any, sample_weight: ArrayLike | None, *, reset: bool) -> Problem:
+    def _read(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool) -> Problem:
         """Rows, labels and weights into the problem to be minimised."""
         X = read_table(self, X, reset=reset)
         rows = rows_of(self, X)
@@ -359,12 +359,12 @@ class LogisticRegression(Inferential, LinearClassifier):
         with np.errstate(invalid="ignore"):
             return np.delete(table - table[fit.reference], fit.reference, axis=0).ravel()
 
-    def _objectives_of(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> list[Part]:
+    def _objectives_of(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> list[Part]:
         """(objective, weights, intercept) of this estimator on given data."""
         objective = self._read(X, y, sample_weight, reset=False).objective()
         coef, intercept = self._shown()
         return [(objective, coef[0], intercept[0])] if len(coef) == 1 else [(objective, coef, intercept)]
 
-    def _verdict_from_data(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Verdict:
+    def _verdict_from_data(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Verdict:
         prove = separated_classes(X, y, sample_weight, bool(self.fit_intercept))
         return verdict_from_objectives(self, self._objectives_of(X, y, sample_weight), prove)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
@@ -74,7 +75,7 @@ def answer(model: BaseEstimator, X: Any) -> tuple[FloatArray | None, np.ndarray]
 def judged(
     model: BaseEstimator,
     X: Any,
-    y: Any,
+    y: ArrayLike,
     X_test: Any = None,
     y_test: Any = None,
     comparison: Comparison | None = None,

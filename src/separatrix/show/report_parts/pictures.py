@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from separatrix.show.coefficients import Panel
@@ -66,7 +67,7 @@ def attempt(make: Callable[[], Display]) -> Display | str:
         return str(error).rstrip(".")
 
 
-def regions(model: BaseEstimator, X: Any, y: Any, names: list[str] | None = None) -> Display | str:
+def regions(model: BaseEstimator, X: Any, y: ArrayLike, names: list[str] | None = None) -> Display | str:
     """Decision regions over a pair of columns, or over two discriminant directions of more."""
     from separatrix.show.regions import DecisionRegionsDisplay
 

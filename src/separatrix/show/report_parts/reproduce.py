@@ -16,6 +16,7 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from separatrix.show.reading import last_step
@@ -35,7 +36,7 @@ def versions() -> dict[str, str]:
     return found
 
 
-def data_hash(X: Any, y: Any) -> str:
+def data_hash(X: Any, y: ArrayLike) -> str:
     """SHA-256 of shape, names, cells and labels: the same table has the same, whatever holds it in memory.
 
     Numbers are hashed as float64, other cells as text. O(np).
@@ -90,7 +91,7 @@ def seeds(model: BaseEstimator) -> dict[str, Any]:
     return {k: v for k, v in every if k.split("__")[-1] == "random_state" and v is not None}
 
 
-def reproduce(model: BaseEstimator, X: Any, y: Any, source: Any, command: str | None) -> str:
+def reproduce(model: BaseEstimator, X: Any, y: ArrayLike, source: Any, command: str | None) -> str:
     """The section's inside."""
     from sklearn import config_context
 

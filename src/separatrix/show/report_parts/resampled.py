@@ -13,6 +13,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 
 from separatrix.core.numerics import FloatArray
@@ -28,7 +29,7 @@ NONE = "No intervals: a penalised fit has no standard errors, and "
 
 
 def with_ends(
-    model: BaseEstimator, X: Any, y: Any, panels: list[Panel], level: float
+    model: BaseEstimator, X: Any, y: ArrayLike, panels: list[Panel], level: float
 ) -> tuple[list[Panel], str]:
     """(the panels with intervals, a sentence); the panels as they were where there are none, and why."""
     inner = last_step(model)

@@ -12,6 +12,7 @@ import time
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import Tags, _safe_indexing, get_tags
 from sklearn.utils.validation import (
     _check_feature_names,
@@ -73,7 +74,7 @@ class Bagging(Members, Estimator):
     def _base(self) -> Any:
         raise NotImplementedError
 
-    def _targets(self, y: Any, weight: FloatArray | None, n: int) -> Targets:
+    def _targets(self, y: ArrayLike, weight: FloatArray | None, n: int) -> Targets:
         """y as it is fitted to; sets what the model learns of it."""
         raise NotImplementedError
 
@@ -85,7 +86,7 @@ class Bagging(Members, Estimator):
         """Set the score of what was ``said`` of the rows with bags to judge them; a sentence about it."""
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit B learners to B bags of the rows X (n, p), y (n,); a row of weight 2 is drawn as two rows would be."""
         began = time.perf_counter()
         self._check()
@@ -161,7 +162,7 @@ class Bagging(Members, Estimator):
         if isinstance(base, type):
             raise TypeError(f"estimator is the class {base.__name__}: give a model, {base.__name__}()")
 
-    def _plan(self, X: Any, y: Any, sample_weight: Any) -> Plan:
+    def _plan(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Plan:
         """The table, the targets and the draws of all bags."""
         base = self._base()
         if is_dask(X):
