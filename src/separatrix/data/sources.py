@@ -5,11 +5,19 @@ Frames of any kind narwhals reads (pandas, Polars, Arrow); Dask arrays and frame
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+    from numpy.typing import ArrayLike
+    from scipy.sparse import sparray, spmatrix
+
+# A table as users have it: an array or nested lists, a sparse matrix, a frame; of Dask too, which has no types.
+TableLike: TypeAlias = "ArrayLike | spmatrix | sparray | IntoDataFrame"
 
 NAMED = 5  # how many culprits an error lists before it counts the rest
 
