@@ -29,7 +29,7 @@ from separatrix.data.checks import check_count, check_known, is_count
 from separatrix.data.door import column_name, is_dask, read_labels, read_table, read_weights
 from separatrix.data.engine import each_in_threads
 from separatrix.data.estimator import Estimator
-from separatrix.data.sources import NAMED
+from separatrix.data.sources import NAMED, TableLike
 
 BLOCK = 8192  # rows coded at a time: a block of the table and its codes stay in cache
 QUANTILE_SLACK = 1e-12  # share of the weight that rounding in a running sum may move
@@ -87,7 +87,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, Estimator):
         self.bins = bins
         self.cuts = cuts
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Discretizer:
+    def fit(self, X: TableLike, y: Any = None, sample_weight: Any = None) -> Discretizer:
         """Place the cuts. X is (n, p) with NaN for a missing cell; y is read by "mdl" alone."""
         given = self._check_parameters(y)
         X = self._read(X, reset=True)
@@ -121,7 +121,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, Estimator):
         self.n_bins_ = np.array([len(c) + 1 for c in self.cuts_], dtype=np.int64)
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: TableLike) -> np.ndarray:
         """The bin of every cell, (n, p): int64, or float64 with NaN where a cell is missing."""
         check_is_fitted(self)
         X = self._read(X, reset=False)
@@ -161,7 +161,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, Estimator):
             _refuse_no_labels(y)
         return given
 
-    def _read(self, X: Any, *, reset: bool) -> np.ndarray:
+    def _read(self, X: TableLike, *, reset: bool) -> np.ndarray:
         """The table as an ndarray, NaN where a cell is missing; infinity is refused by column and row."""
         if is_dask(X):
             raise TypeError(

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.data.sources import TableLike
 from separatrix.files.graph import Input, OnnxExportError
 from separatrix.files.onnx_encode import words_of
 from separatrix.files.onnx_tables import table_inputs
@@ -27,7 +28,7 @@ from separatrix.tables.text import TextFeatures
 
 
 def onnx_inputs(
-    model: BaseEstimator, X: Any, *, encoder: BaseEstimator | None = None
+    model: BaseEstimator, X: TableLike, *, encoder: BaseEstimator | None = None
 ) -> dict[str, np.ndarray]:
     """The rows X as the inputs of ``to_onnx(model, encoder=encoder)``: name → tensor, for onnxruntime's ``run``.
 
@@ -129,7 +130,7 @@ def _texts(values: list[Any]) -> np.ndarray:
     return out
 
 
-def _of_table(encoder: TableEncoder, inputs: list[Input], X: Any) -> dict[str, np.ndarray]:
+def _of_table(encoder: TableEncoder, inputs: list[Input], X: TableLike) -> dict[str, np.ndarray]:
     """The columns of a frame as the encoder reads them."""
     frame, out = as_frame(X), {}
     lacking = [name for i in inputs for name in i.columns if name not in frame.columns]
@@ -158,7 +159,7 @@ def _of_table(encoder: TableEncoder, inputs: list[Input], X: Any) -> dict[str, n
     return out
 
 
-def _of_columns(inputs: list[Input], X: Any) -> dict[str, np.ndarray]:
+def _of_columns(inputs: list[Input], X: TableLike) -> dict[str, np.ndarray]:
     """Columns of words and numbers, by name in a frame and by place in an array."""
     if hasattr(X, "columns"):
         frame = as_frame(X)

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.core.words import and_more
+from separatrix.data.sources import TableLike
 
 NAMED = 8  # how many columns a sentence lists before it counts the rest
 NUMBERS = {"continuous", "discrete", "number", "whole", "boolean"}
@@ -149,7 +150,7 @@ def _column(item: Any) -> ColumnSchema:
     return ColumnSchema(None if item is None else str(item))
 
 
-def _is_frame(X: Any) -> bool:
+def _is_frame(X: TableLike) -> bool:
     return hasattr(X, "columns") and not isinstance(X, ModelSchema)
 
 

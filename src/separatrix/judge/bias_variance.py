@@ -23,6 +23,7 @@ from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_count
 from separatrix.data.extras import data_frame
+from separatrix.data.sources import TableLike
 from separatrix.inference.summary import Printed, Summary
 from separatrix.judge.decomposition import (
     FREEDOM,
@@ -234,7 +235,7 @@ class BiasVariance(Printed):
 
 def bias_variance(
     estimator: BaseEstimator,
-    X: Any,
+    X: TableLike,
     y: ArrayLike,
     *,
     loss: str | None = None,

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, clone
 from separatrix.core.numerics import FloatArray
 from separatrix.data.extras import data_frame, pyplot
 from separatrix.data.interrupts import until_interrupted
+from separatrix.data.sources import TableLike
 from separatrix.inference.summary import Printed, Summary
 from separatrix.judge.bias_variance import BiasVariance, judge, read_draws, warn_once
 from separatrix.judge.left_out import read_task
@@ -134,7 +135,7 @@ def geometric(values: np.ndarray) -> bool:
 
 def bias_variance_curve(
     estimator: BaseEstimator,
-    X: Any,
+    X: TableLike,
     y: ArrayLike,
     *,
     param_name: str,

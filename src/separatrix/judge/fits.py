@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
+from separatrix.data.sources import TableLike
 
 STEPS = 5  # in which an ensemble is grown where it may be called off
 
@@ -59,7 +60,7 @@ def search() -> Iterator[None]:
         _searching.reset(token)
 
 
-def fitted(model: BaseEstimator, X: Any, y: ArrayLike) -> Any:
+def fitted(model: BaseEstimator, X: TableLike, y: ArrayLike) -> Any:
     """The model fitted to all rows, unless it is called off.
 
     Where it may be, an ensemble that can go on growing (``warm_start``) is grown in steps: the same members.
@@ -75,7 +76,7 @@ def fitted(model: BaseEstimator, X: Any, y: ArrayLike) -> Any:
     return model.set_params(warm_start=False)
 
 
-def probabilities(model: BaseEstimator, X: Any, classes: np.ndarray) -> FloatArray:
+def probabilities(model: BaseEstimator, X: TableLike, classes: np.ndarray) -> FloatArray:
     """P (n, K) over ``classes``; 0 for a class the model has not met."""
     said = np.asarray(model.predict_proba(X), dtype=float)
     known = np.asarray(model.classes_)
@@ -93,7 +94,7 @@ def codes_in(labels: Any, classes: np.ndarray) -> np.ndarray:
     return np.array([place[label] for label in np.asarray(labels).tolist()], dtype=np.intp)
 
 
-def answers(model: BaseEstimator, X: Any, classes: np.ndarray) -> tuple[np.ndarray, FloatArray | None]:
+def answers(model: BaseEstimator, X: TableLike, classes: np.ndarray) -> tuple[np.ndarray, FloatArray | None]:
     """The number (n,) of each answer among ``classes``, and P (n, K), None of a model without probabilities."""
     P = probabilities(model, X, classes) if hasattr(model, "predict_proba") else None
     return codes_in(model.predict(X), classes), P

@@ -28,6 +28,7 @@ from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.door import as_labels, is_dask, read_labels, read_weights
 from separatrix.data.engine import Kind, current_engine, engine
 from separatrix.data.side_by_side import side_by_side
+from separatrix.data.sources import TableLike
 from separatrix.judge.decomposition import Repeats, equal_rows
 from separatrix.models.ensemble.bags.draws import Draws
 
@@ -60,7 +61,7 @@ class JudgedTask:
 
 
 def read_task(
-    estimator: BaseEstimator, X: Any, y: ArrayLike, loss: str | None, sample_weight: ArrayLike | None
+    estimator: BaseEstimator, X: TableLike, y: ArrayLike, loss: str | None, sample_weight: ArrayLike | None
 ) -> JudgedTask:
     """The rows and the question, or a sentence that says what is wrong with them."""
     name = type(estimator).__name__

@@ -14,6 +14,7 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data import door
 from separatrix.data.estimator import Estimator
 from separatrix.data.rows import over_rows
+from separatrix.data.sources import TableLike
 from separatrix.models.rule import LiveRule, SparseCoef
 
 
@@ -22,7 +23,7 @@ class Classifier(ClassifierMixin, Estimator):
 
     classes_: np.ndarray
 
-    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The share of rows, by weight, that are predicted right; labels of any hashable type."""
         codes = np.asarray(self._winners(X))
         labels, given = door.read_labels(y, len(codes))
@@ -34,7 +35,7 @@ class Classifier(ClassifierMixin, Estimator):
         """Index of the class a row is given."""
         raise NotImplementedError
 
-    def _winners(self, X: Any) -> Any:
+    def _winners(self, X: TableLike) -> Any:
         """`_winner` of all rows: (n,)."""
         return self._on_rows(X, self._tiled(self._winner))
 
@@ -59,14 +60,14 @@ class Classifier(ClassifierMixin, Estimator):
             raise ValueError(f"label {unknown[0]!r} was not seen in training: the classes are {list(known)}")
         return np.array([known[v] for v in labels.tolist()], dtype=np.intp)[codes]
 
-    def _read_for_prediction(self, X: Any) -> Any:
+    def _read_for_prediction(self, X: TableLike) -> Any:
         return door.read_for_prediction(self, X)
 
     def _tiled(self, function: Any) -> Any:
         """The function by tiles of rows, on the engine's threads."""
         return lambda cells: over_rows(function, cells)
 
-    def _on_rows(self, X: Any, function: Any) -> Any:
+    def _on_rows(self, X: TableLike, function: Any) -> Any:
         """Apply to the checked rows; a Dask collection is answered lazily, partition by partition."""
         check_is_fitted(self)
         cells = self._read_for_prediction(X)
@@ -85,7 +86,7 @@ class Classifier(ClassifierMixin, Estimator):
         return cells.map_blocks(function, name=name, dtype=sample.dtype, chunks=chunks)
 
 
-def minimum_cost(model: Any, X: Any, cost: Any) -> np.ndarray:
+def minimum_cost(model: Any, X: TableLike, cost: Any) -> np.ndarray:
     """argmin_l Σ_k P(k | x) C_kl, the class of least expected cost; C_kl is the cost of saying l when k is true.
 
     >>> from sklearn.datasets import load_iris
@@ -122,24 +123,24 @@ class LinearClassifier(LiveRule, SparseCoef, Classifier):
     from them.
     """
 
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: TableLike) -> FloatArray:
         """w·x + w₀ of each row: (n,) for two classes, (n, K) for more."""
         return self._on_rows(X, self._score)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """The class with the largest score, which is also the most probable one."""
 
         return self._on_rows(X, self._tiled(lambda cells: np.asarray(self.classes_[self._winner(cells)])))
 
-    def signed_distance(self, X: Any) -> FloatArray:
+    def signed_distance(self, X: TableLike) -> FloatArray:
         """(w·x + w₀)/‖w‖ of each row, positive on the side of the second class (two classes)."""
         return self._on_rows(X, lambda cells: self.rule_.signed_distance(cells))
 
-    def functional_margin(self, X: Any, y: ArrayLike) -> FloatArray:
+    def functional_margin(self, X: TableLike, y: ArrayLike) -> FloatArray:
         """y (w·x + w₀) of each row; for K classes the smallest score difference to a rival class."""
         return self._margin("functional_margin", X, y)
 
-    def geometric_margin(self, X: Any, y: ArrayLike) -> FloatArray:
+    def geometric_margin(self, X: TableLike, y: ArrayLike) -> FloatArray:
         """The margin as a distance: y (w·x + w₀)/‖w‖; negative for a row on the wrong side."""
         return self._margin("geometric_margin", X, y)
 
@@ -148,7 +149,7 @@ class LinearClassifier(LiveRule, SparseCoef, Classifier):
         scores = self._score(cells)
         return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
 
-    def _margin(self, kind: str, X: Any, y: ArrayLike) -> FloatArray:
+    def _margin(self, kind: str, X: TableLike, y: ArrayLike) -> FloatArray:
         check_is_fitted(self)
         cells = door.read_for_prediction(self, X)
         codes = self._codes_of(y, cells.shape[0])

@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray, expit
+from separatrix.data.sources import TableLike
 from separatrix.models.margin.calibration import Sigmoid
 from separatrix.show.reading import ShownTable, codes_of, last_step, name_of, table_of, weights_of
 
@@ -26,7 +27,7 @@ BLOCK = 20_000  # rows asked for at a time
 
 
 def score_of(
-    model: BaseEstimator, label: Any, against: Any, X: Any
+    model: BaseEstimator, label: Any, against: Any, X: TableLike
 ) -> tuple[Callable[[Any], FloatArray], Callable[..., Any], str]:
     """(x → s, s → P, what P is) of a classifier or a binomial model."""
     inner = last_step(model)
@@ -62,7 +63,7 @@ def score_of(
 
 
 def _log_odds(
-    model: BaseEstimator, inner: BaseEstimator, k: int, r: int, classes: int, X: Any
+    model: BaseEstimator, inner: BaseEstimator, k: int, r: int, classes: int, X: TableLike
 ) -> Callable[[Any], FloatArray]:
     """x → log P(k|x)/P(r|x), from the model's own scores where it has them (no rounding of probabilities)."""
     maps = getattr(inner, "calibration_", None)
@@ -76,7 +77,7 @@ def _log_odds(
         return lambda X: sign * (maps[0].slope * np.asarray(model.decision_function(X)) + maps[0].offset)
     if hasattr(model, "predict_joint_log_proba"):
 
-        def joint(X: Any) -> FloatArray:
+        def joint(X: TableLike) -> FloatArray:
             found = np.asarray(model.predict_joint_log_proba(X))
             return found[:, k] - found[:, r]
 
@@ -146,13 +147,13 @@ class Additive:
 
     @classmethod
     def of(
-        cls, model: BaseEstimator, table: ShownTable, score: Callable[[Any], FloatArray], X: Any
+        cls, model: BaseEstimator, table: ShownTable, score: Callable[[Any], FloatArray], X: TableLike
     ) -> Additive:
         """The sum of a model whose score is ``score``; that it is one, :func:`refuse_sum_that_misses` tests."""
         start = float(np.asarray(score(table.rows(1, {})), dtype=float)[0])
         return cls(table, score, start, _slopes(model, table, score, start, X))
 
-    def terms(self, X: Any) -> FloatArray:
+    def terms(self, X: TableLike) -> FloatArray:
         """f_j(x_ij) (n, p)."""
         given = table_of(X, self.table.names)
         known = self.table.joined(given)
@@ -169,7 +170,7 @@ class Additive:
 
 
 def _slopes(
-    model: BaseEstimator, table: ShownTable, score: Callable[[Any], FloatArray], base: float, X: Any
+    model: BaseEstimator, table: ShownTable, score: Callable[[Any], FloatArray], base: float, X: TableLike
 ) -> FloatArray | None:
     """Weights of a score that is w·x + b in the columns as they are; None where it is something else."""
     inner = last_step(model)

@@ -19,6 +19,7 @@ from scipy.special import betaincinv
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
+from separatrix.data.sources import TableLike
 from separatrix.judge.scores import calibration_error
 from separatrix.show import reading
 from separatrix.show.look import DASHED, Axes, Display, Theme, head, key
@@ -111,7 +112,7 @@ class CalibrationDisplay(Display):
     def from_estimator(
         cls,
         model: BaseEstimator,
-        X: Any,
+        X: TableLike,
         y: Any = None,
         *,
         label: Any = None,

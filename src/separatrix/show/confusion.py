@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
+from separatrix.data.sources import TableLike
 from separatrix.show.look import SMALL, USUAL, Axes, Display, Theme, contrast, head, mixed
 from separatrix.show.reading import check_classifier, codes_of, name_of, need_y
 
@@ -77,7 +78,7 @@ class ConfusionDisplay(Display):
     def from_estimator(
         cls,
         model: BaseEstimator,
-        X: Any,
+        X: TableLike,
         y: Any = None,
         *,
         shares: bool = False,

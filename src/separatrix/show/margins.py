@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
+from separatrix.data.sources import TableLike
 from separatrix.show.look import LINES, Axes, Display, Theme, head, limit_colours
 from separatrix.show.reading import check_classifier, codes_of, name_of, need_y
 from separatrix.show.regions import leads
@@ -69,7 +70,7 @@ class MarginsDisplay(Display):
     def from_estimator(
         cls,
         model: BaseEstimator,
-        X: Any,
+        X: TableLike,
         y: Any = None,
         *,
         kind: str = "auto",
@@ -140,7 +141,7 @@ class MarginsDisplay(Display):
         head(ax, look, self.title or "Margins", "", self.lines_)
 
 
-def staged(model: BaseEstimator, X: Any, y: Any, stages: Sequence[int]) -> dict[str, FloatArray]:
+def staged(model: BaseEstimator, X: TableLike, y: Any, stages: Sequence[int]) -> dict[str, FloatArray]:
     """Name → margins after each of the rounds asked for."""
     if not hasattr(model, "staged_margins"):
         raise TypeError(f"{name_of(model)} has no staged_margins: stages= is for AdaBoostClassifier")
@@ -159,7 +160,7 @@ def staged(model: BaseEstimator, X: Any, y: Any, stages: Sequence[int]) -> dict[
 
 
 def margins_of(
-    model: BaseEstimator, X: Any, y: Any, classes: np.ndarray, kind: str = "auto"
+    model: BaseEstimator, X: TableLike, y: Any, classes: np.ndarray, kind: str = "auto"
 ) -> tuple[FloatArray, str]:
     """(margins (n,), what they are)."""
     if kind == "auto" and hasattr(model, "margins"):

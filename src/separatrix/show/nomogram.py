@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
+from separatrix.data.sources import TableLike
 from separatrix.show.additive import Additive, refuse_sum_that_misses, score_of
 from separatrix.show.look import SMALL, USUAL, Axes, Display, Theme, few_digits, head, width_of
 from separatrix.show.reading import ShownTable, check_fitted, name_of, table_of
@@ -76,7 +77,7 @@ class NomogramDisplay(Display):
     def from_estimator(
         cls,
         model: BaseEstimator,
-        X: Any,
+        X: TableLike,
         *,
         label: Any = None,
         against: Any = None,
@@ -121,7 +122,7 @@ class NomogramDisplay(Display):
         figure.size = (8.2, 1.9 + 0.52 * (len(shown) + 3))
         return figure.plot(ax, theme=theme)
 
-    def points(self, X: Any) -> FloatArray:
+    def points(self, X: TableLike) -> FloatArray:
         """Points of each column of each row (n, p); cells beyond an axis go on past its ends."""
         low = np.array([s.low for s in self.scales])
         return self.unit * (self._terms(X) - low)

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
+from separatrix.data.sources import TableLike
 from separatrix.show.look import MARKERS, Axes, Display, Theme, head, key, limit_colours, mixed
 from separatrix.show.reading import ShownTable, check_fitted, name_of
 
@@ -62,7 +63,7 @@ class OptimiserPathDisplay(Display):
     def from_estimator(
         cls,
         model: BaseEstimator,
-        X: Any,
+        X: TableLike,
         y: ArrayLike,
         *,
         coefficients: Sequence[Any] = (0, 1),

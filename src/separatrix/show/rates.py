@@ -18,6 +18,7 @@ from scipy.stats import rankdata
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
+from separatrix.data.sources import TableLike
 from separatrix.show import reading
 from separatrix.show.look import DASHED, Axes, Display, Theme, head, limit_colours
 
@@ -66,7 +67,7 @@ def _given(
 
 
 def _asked(
-    model: BaseEstimator, X: Any, y: Any, label: Any, what: str
+    model: BaseEstimator, X: TableLike, y: Any, label: Any, what: str
 ) -> tuple[dict[str, tuple[np.ndarray, FloatArray]], str]:
     """The same of fitted models: one, a mapping of several, or one of K classes, each against the rest."""
     reading.need_y(y, what)
@@ -125,7 +126,7 @@ class _Rates(Display):
     def from_estimator(
         cls,
         model: BaseEstimator,
-        X: Any,
+        X: TableLike,
         y: Any = None,
         *,
         label: Any = None,

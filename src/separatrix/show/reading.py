@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.words import and_more
+from separatrix.data.sources import TableLike
 
 
 class ShownTable:
@@ -33,7 +34,7 @@ class ShownTable:
     (['x0', 'x1'], [3.0, 7.0], [[0.0, 7.0], [9.0, 7.0]])
     """
 
-    def __init__(self, X: Any, names: Sequence[Any] | None = None):
+    def __init__(self, X: TableLike, names: Sequence[Any] | None = None):
         if issparse(X):
             raise TypeError("X is sparse and a picture reads it dense: take some columns and call .toarray()")
         self.frame: Any = None
@@ -180,7 +181,7 @@ class ShownTable:
         return self.rows(len(cells), {j: cells[:, j] for j in range(self.p)})
 
 
-def table_of(X: Any, names: Sequence[Any] | None = None) -> ShownTable:
+def table_of(X: TableLike, names: Sequence[Any] | None = None) -> ShownTable:
     """X as columns; True and False of a frame are words, so that an encoder meets them as it did in training."""
     table = ShownTable(X, names)
     for j, column in enumerate(table.columns):
@@ -314,7 +315,9 @@ def two_sided(y: ArrayLike, label: Any = None) -> tuple[np.ndarray, Any]:
     return positive, label.item() if isinstance(label, np.generic) else label
 
 
-def positive_scores(model: BaseEstimator, X: Any, label: Any, *, probability: bool) -> tuple[FloatArray, Any]:
+def positive_scores(
+    model: BaseEstimator, X: TableLike, label: Any, *, probability: bool
+) -> tuple[FloatArray, Any]:
     """(score of a class (n,), the class): its probability, or where there is none the decision function."""
     classes = check_classifier(model)
     if label is None:

@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.words import joined
+from separatrix.data.sources import TableLike
 from separatrix.show.look import DASHED, MARKERS, Axes, Display, Theme, head, key, limit_colours
 from separatrix.show.plane import Plane, find_plane
 from separatrix.show.reading import ShownTable, check_classifier, codes_of, last_step, name_of
@@ -86,7 +87,7 @@ class DecisionRegionsDisplay(Display):
     def from_estimator(
         cls,
         model: BaseEstimator,
-        X: Any,
+        X: TableLike,
         y: ArrayLike | None = None,
         *,
         columns: Any = None,

@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_positive
+from separatrix.data.sources import TableLike
 from separatrix.show.look import LINES, Axes, Display, Theme, head, key, say
 from separatrix.show.reading import labels_of, name_of, need_y, positive_scores, probabilities, two_sided
 
@@ -58,7 +59,7 @@ class _Cut(Display):
 
     @staticmethod
     def _ask(
-        model: BaseEstimator, X: Any, y: Any, label: Any, what: str
+        model: BaseEstimator, X: TableLike, y: Any, label: Any, what: str
     ) -> tuple[np.ndarray, FloatArray, str]:
         need_y(y, what)
         values, label = positive_scores(model, X, label, probability=True)
@@ -101,7 +102,7 @@ class ThresholdDisplay(_Cut):
 
     @classmethod
     def from_estimator(
-        cls, model: BaseEstimator, X: Any, y: Any = None, *, label: Any = None, title: str | None = None,
+        cls, model: BaseEstimator, X: TableLike, y: Any = None, *, label: Any = None, title: str | None = None,
         ax: Axes | None = None, theme: str | None = None,
     ) -> ThresholdDisplay:  # fmt: skip
         """Draw ``predict_proba`` of a fitted classifier on rows X (n, p) with labels y (n,)."""
@@ -180,7 +181,7 @@ class CostDisplay(_Cut):
 
     @classmethod
     def from_estimator(
-        cls, model: BaseEstimator, X: Any, y: Any = None, *, miss: float = 1.0, alarm: float = 1.0, label: Any = None,
+        cls, model: BaseEstimator, X: TableLike, y: Any = None, *, miss: float = 1.0, alarm: float = 1.0, label: Any = None,
         title: str | None = None, ax: Axes | None = None, theme: str | None = None,
     ) -> CostDisplay:  # fmt: skip
         """Draw ``predict_proba`` of a fitted classifier on rows X (n, p) with labels y (n,)."""

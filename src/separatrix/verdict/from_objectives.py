@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from separatrix.core.numerics import FloatArray
+from separatrix.data.sources import TableLike
 from separatrix.problems.coordinates import singular_coordinates
 from separatrix.problems.objective import Objective
 from separatrix.verdict import build
@@ -62,7 +63,7 @@ def verdict_from_objectives(
 
 
 def separated_classes(
-    X: Any, y: ArrayLike, sample_weight: ArrayLike | None, fit_intercept: bool
+    X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None, fit_intercept: bool
 ) -> Callable[[], tuple[Separability, bool]]:
     """``prove`` for a model whose weights run away where its classes are separated."""
 

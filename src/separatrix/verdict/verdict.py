@@ -28,6 +28,7 @@ from typing import Any, Literal, Protocol
 from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
 
 from separatrix.core.numerics import FloatArray
+from separatrix.data.sources import TableLike
 
 Status = Literal[
     "optimal",
@@ -46,7 +47,7 @@ Columns = tuple[str | int, ...]  # of a table, by name where it has names
 class Proof(Protocol):
     """What settles a question of existence, and can be checked without trust in how it was found."""
 
-    def check(self, X: Any, y: Any, /) -> bool:
+    def check(self, X: TableLike, y: Any, /) -> bool:
         """Whether it holds for these rows."""
 
     def sentence(self) -> str:

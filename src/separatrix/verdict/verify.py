@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.data.sources import TableLike
 from separatrix.verdict.verdict import Verdict
 
 
@@ -21,11 +22,15 @@ from separatrix.verdict.verdict import Verdict
 class Verifiable(Protocol):
     """A fitted model that can be judged on data, whoever fitted it."""
 
-    def _verdict_from_data(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Verdict:
+    def _verdict_from_data(
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Verdict:
         """The verdict on the model's parameters as they stand, on these rows; more arguments are a model's own."""
 
 
-def verify(model: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **given: Any) -> Verdict:
+def verify(
+    model: Any, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **given: Any
+) -> Verdict:
     """F(ŵ) − min F at most how much, recomputed from X (n, p), y (n,) and the fitted parameters.
 
     Two to five sweeps. The verdict's ``tol`` is the one the fit was asked for, so ``status`` says whether the

@@ -37,6 +37,7 @@ from separatrix.data.door import (
 from separatrix.data.engine import one_blas_thread
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.rows import Rows
+from separatrix.data.sources import TableLike
 from separatrix.models.base import LinearClassifier, minimum_cost
 from separatrix.models.bayes.laplace import Laplace, laplace, verdict_of, verified
 from separatrix.models.bayes.precisions import Search, maximise_evidence
@@ -151,12 +152,14 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
     verbose: int = 0
     n_jobs: int | None = None
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> BayesianLogisticRegression:
+    def fit(
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> BayesianLogisticRegression:
         """Fit to rows X (n, p) and labels y (n,); a weight of 2 means the row stands there twice."""
         return self._learn(X, y, None, sample_weight, anew=True)
 
     def partial_fit(
-        self, X: Any, y: ArrayLike, classes: Any = None, sample_weight: ArrayLike | None = None
+        self, X: TableLike, y: ArrayLike, classes: Any = None, sample_weight: ArrayLike | None = None
     ) -> BayesianLogisticRegression:
         """Add rows: the posterior of the last call is the prior of this one.
 
@@ -183,21 +186,21 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
 
     # ---- predictions ----
 
-    def predict(self, X: Any, cost: Any = None) -> np.ndarray:
+    def predict(self, X: TableLike, cost: Any = None) -> np.ndarray:
         """The class most probable in ``predict_proba``, or with ``cost`` (K, K) that of least expected cost."""
         return super().predict(X) if cost is None else minimum_cost(self, X, cost)
 
-    def predict_proba(self, X: Any, method: str | None = None) -> FloatArray:
+    def predict_proba(self, X: TableLike, method: str | None = None) -> FloatArray:
         """P(class | x, D): (n, K); ``method`` in place of ``predictive`` for this call."""
         found, method = self._predictive(), self._method(method)
         return self._on_rows(X, self._tiled(lambda cells: np.exp(found.log_probability(cells, method))))
 
-    def predict_log_proba(self, X: Any, method: str | None = None) -> FloatArray:
+    def predict_log_proba(self, X: TableLike, method: str | None = None) -> FloatArray:
         """log P(class | x, D), so that a small probability keeps its digits."""
         found, method = self._predictive(), self._method(method)
         return self._on_rows(X, self._tiled(lambda cells: found.log_probability(cells, method)))
 
-    def predict_interval(self, X: Any, level: float = 0.95) -> FloatArray:
+    def predict_interval(self, X: TableLike, level: float = 0.95) -> FloatArray:
         """Credible interval of each predicted probability: σ(m ± zs), (n, 2) for the second of two classes.
 
         For K classes (n, K, 2), one interval a class: quantiles of softmax over ``n_samples`` draws of the scores.
@@ -235,7 +238,7 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
         check_count("n_samples", self.n_samples)
 
     def _read(
-        self, X: Any, y: ArrayLike, classes: Any, sample_weight: ArrayLike | None, *, reset: bool
+        self, X: TableLike, y: ArrayLike, classes: Any, sample_weight: ArrayLike | None, *, reset: bool
     ) -> tuple[Rows, Moments]:
         """Rows with their targets, and the columns' moments; with ``reset`` the classes are learnt."""
         rows = rows_of(self, read_table(self, X, reset=reset))
@@ -280,7 +283,7 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
     # ---- the fit ----
 
     def _learn(
-        self, X: Any, y: ArrayLike, classes: Any, sample_weight: ArrayLike | None, *, anew: bool
+        self, X: TableLike, y: ArrayLike, classes: Any, sample_weight: ArrayLike | None, *, anew: bool
     ) -> BayesianLogisticRegression:
         began = time.perf_counter()
         self._check_parameters()
@@ -397,7 +400,9 @@ class BayesianLogisticRegression(ShownPosterior, LinearClassifier):
         basis = self._posterior.basis
         return replace(belief, mean=mean[:, 0] if basis is None else mean @ basis)
 
-    def _verdict_from_data(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Verdict:
+    def _verdict_from_data(
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Verdict:
         """The verdict on coef_ and intercept_ under the prior of the fit, for :func:`separatrix.verify`.
 
         After several calls of `partial_fit` the rows are those of the last, whose prior was the posterior before it.

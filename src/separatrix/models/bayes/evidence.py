@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from separatrix.core.numerics import FloatArray, softmax
+from separatrix.data.sources import TableLike
 from separatrix.inference.summary import Summary
 
 
@@ -77,7 +78,7 @@ class EvidenceComparison:
 
 def compare_evidence(
     models: Any,
-    X: Any,
+    X: TableLike,
     y: ArrayLike,
     sample_weight: ArrayLike | None = None,
     *,
@@ -180,7 +181,7 @@ def _model_prior(prior: Sequence[float] | None, count: int) -> FloatArray:
         return np.log(weights)
 
 
-def _fit(model: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Any:
+def _fit(model: Any, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Any:
     """Fit, and give back the model at the end."""
     if isinstance(model, Pipeline):
         extra = {} if sample_weight is None else {f"{model.steps[-1][0]}__sample_weight": sample_weight}

@@ -24,6 +24,7 @@ from separatrix.data.door import is_dask
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.rows import over_rows
 from separatrix.data.side_by_side import total_of
+from separatrix.data.sources import TableLike
 from separatrix.models.base import Classifier
 from separatrix.models.ensemble.bags.base import Bagging, Targets
 from separatrix.models.ensemble.bags.out_of_bag import left_out, mean_interval, share_interval
@@ -93,18 +94,18 @@ class BaggingClassifier(Shares, Classifier, Bagging):
 
     _oob_name = "oob_decision_function_"
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """The class of the largest mean probability, or of most votes."""
         winners = self._winners(X)
         return np.asarray(self.classes_[winners])
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: TableLike) -> FloatArray:
         """(1/B) Σ_b P_b(k | x), or the share of votes: (n, K)."""
         shares = self._shares(X)
         return shares / shares.sum(axis=1, keepdims=True)
 
     @available_if(lambda self: self.voting == "soft" and hasattr(self._first(), "decision_function"))
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: TableLike) -> FloatArray:
         """(1/B) Σ_b of the learners' scores (soft voting); every bag must have met every class."""
         self._voters()
         cells = self._read(X, self.estimator_, reset=False)
@@ -157,10 +158,10 @@ class BaggingClassifier(Shares, Classifier, Bagging):
         model = self.estimators_[b]
         return share_of(model, self._columns_of(cells, b), self.classes_, self._soft(model), b)
 
-    def _winners(self, X: Any) -> np.ndarray:
+    def _winners(self, X: TableLike) -> np.ndarray:
         return np.asarray(self._shares(X).argmax(axis=1))
 
-    def _shares(self, X: Any) -> FloatArray:
+    def _shares(self, X: TableLike) -> FloatArray:
         """Σ_b of what the bags give each class (n, K)."""
         self._voters()
         cells = self._read(X, self.estimator_, reset=False)
@@ -228,7 +229,7 @@ random_state, verbose : as in :class:`BaggingClassifier`
     (True, 'no claim')
     """
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: TableLike) -> FloatArray:
         """The mean of the bags' predictions."""
         self._voters()
         cells = self._read(X, self.estimator_, reset=False)

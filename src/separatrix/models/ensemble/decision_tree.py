@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.estimator import KW_ONLY, constructor
+from separatrix.data.sources import TableLike
 from separatrix.growth.forest import grow_forest
 from separatrix.growth.growers import Binned, Columns
 from separatrix.growth.trees import Tree
@@ -59,12 +60,12 @@ class _OneTree(TreeModel):
     def get_n_leaves(self) -> int:
         return self.tree_.n_leaves
 
-    def apply(self, X: Any) -> np.ndarray:
+    def apply(self, X: TableLike) -> np.ndarray:
         """The node each row falls into (n,)."""
         cells = self._read_for_prediction(X)
         return self._forest.ends(cells)[:, 0]
 
-    def decision_path(self, X: Any) -> csr_matrix:
+    def decision_path(self, X: TableLike) -> csr_matrix:
         """The nodes each row passes: CSR (n, nodes) of ones."""
         return self._paths(self._read_for_prediction(X))[0]
 

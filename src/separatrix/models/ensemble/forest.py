@@ -27,6 +27,7 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.checks import check_count, is_count
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.labels import read_numbers
+from separatrix.data.sources import TableLike
 from separatrix.growth.forest import grow_forest, tree_seeds
 from separatrix.growth.growers import Binned, Columns
 from separatrix.growth.trees import Forest
@@ -105,19 +106,25 @@ class ForestModel(Members, TreeModel):
             return [rows] * len(self)
         return [np.repeat(rows, self._bag(t).astype(np.intp)) for t in range(len(self))]
 
-    def apply(self, X: Any) -> np.ndarray:
+    def apply(self, X: TableLike) -> np.ndarray:
         """The node each row falls into in each tree (n, M)."""
         cells = self._read_for_prediction(X)
         with threads(self.n_jobs):
             return self._forest.ends(cells)
 
-    def decision_path(self, X: Any) -> tuple[csr_matrix, np.ndarray]:
+    def decision_path(self, X: TableLike) -> tuple[csr_matrix, np.ndarray]:
         """The nodes each row passes, CSR (n, nodes of all trees), and where each tree's nodes begin (M + 1,)."""
         with threads(self.n_jobs):
             return self._paths(self._read_for_prediction(X))
 
     def permutation_importance(
-        self, X: Any, y: ArrayLike, *, n_repeats: int = 5, random_state: Any = None, out_of_bag: bool = False
+        self,
+        X: TableLike,
+        y: ArrayLike,
+        *,
+        n_repeats: int = 5,
+        random_state: Any = None,
+        out_of_bag: bool = False,
     ) -> Bunch:
         """score(X, y) − score(X with column j shuffled, y): what is lost without a column's order.
 
@@ -285,7 +292,7 @@ class ForestModel(Members, TreeModel):
 
         return report
 
-    def _forest_mean(self, X: Any) -> FloatArray:
+    def _forest_mean(self, X: TableLike) -> FloatArray:
         with threads(self.n_jobs):
             return super()._forest_mean(X)
 
@@ -309,7 +316,7 @@ class ForestClassifier(ForestModel, TreeClassifier):
     categorical_features: Any = None
 
     def _read_fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[np.ndarray, np.ndarray, FloatArray | None]:
         known = self.classes_ if self.warm_start and getattr(self, "estimators_", None) else None
         found = super()._read_fit(X, y, sample_weight)

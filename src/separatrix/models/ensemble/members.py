@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.checks import is_count
+from separatrix.data.sources import TableLike
 from separatrix.models.parameters import check_limits
 
 
@@ -63,10 +64,10 @@ class Members:
 class Shares:
     """Logarithms of probabilities that may be zero."""
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: TableLike) -> FloatArray:
         raise NotImplementedError
 
-    def predict_log_proba(self, X: Any) -> FloatArray:
+    def predict_log_proba(self, X: TableLike) -> FloatArray:
         """log of :meth:`predict_proba`; −∞ for a class that has no share."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))

@@ -21,6 +21,7 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data import door
 from separatrix.data.columns import Encoding
 from separatrix.data.estimator import KW_ONLY, constructor
+from separatrix.data.sources import TableLike
 from separatrix.growth.stump_columns import CRITERIA
 from separatrix.growth.stumps import Stump, StumpTable, in_units, whole_weights
 from separatrix.growth.trees import sealed
@@ -97,7 +98,7 @@ class DecisionStump(Shares, Classifier):
     categorical_features: Any = None
     n_jobs: int | None = None
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> DecisionStump:
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> DecisionStump:
         """Fit to rows X (n, p) and labels y (n,); a weight of 2 means the row stands there twice."""
         began = time.perf_counter()
         with threads(self.n_jobs):
@@ -111,11 +112,11 @@ class DecisionStump(Shares, Classifier):
         self.verdict_ = self._judged(began)
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """The class of the side each row of X (n, p) falls on, (n,)."""
         return self._on_rows(X, lambda cells: np.asarray(self.classes_[self._winner(cells)]))
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: TableLike) -> FloatArray:
         """The classes' shares of the side each row falls on, (n, K)."""
         check_is_fitted(self)
         stump = self.stump_
@@ -198,7 +199,7 @@ class DecisionStump(Shares, Classifier):
             )
 
     def _lay_out(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[StumpTable, FloatArray | None]:
         """The table of the rows that weigh something, and the weights of all."""
         self._check_parameters()
@@ -209,7 +210,7 @@ class DecisionStump(Shares, Classifier):
         rows = np.arange(n) if weight is None else np.flatnonzero(weight > 0)
         return StumpTable.of(cells, codes, len(self.classes_), rows, nominal, self.criterion), weight
 
-    def _read(self, X: Any) -> tuple[Any, np.ndarray]:
+    def _read(self, X: TableLike) -> tuple[Any, np.ndarray]:
         """(cells, nominal columns) of a training table; levels as numbers 0, 1, …"""
         if door.is_dask(X):
             raise TypeError("X is a Dask collection, and a stump is searched in memory: call X.compute()")
@@ -274,7 +275,7 @@ class DecisionStump(Shares, Classifier):
             cells[:, j] = level_numbers(raw[:, j], np.asarray(known, dtype=np.float64))
         return cells
 
-    def _read_for_prediction(self, X: Any) -> Any:
+    def _read_for_prediction(self, X: TableLike) -> Any:
         if self._encoding is not None:
             raw = self._encoding.encode(self, X)
             door.refuse_infinite(self, raw)
@@ -316,7 +317,7 @@ class DecisionStump(Shares, Classifier):
         return impurity
 
     def _verdict_from_data(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **given: Any
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **given: Any
     ) -> Verdict:
         """For :func:`separatrix.verify`: the stump's error on these data against the least there is."""
         refuse_given(self, given)

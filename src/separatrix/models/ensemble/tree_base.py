@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import column_name, read_weights
 from separatrix.data.labels import read_numbers
+from separatrix.data.sources import TableLike
 from separatrix.growth.growers import Binned, Columns
 from separatrix.growth.trees import Forest, sealed
 from separatrix.models.base import Classifier
@@ -39,7 +40,7 @@ class TreeModel(TreeLimits, TreeCells):
     verdict_: Verdict
     _forest: Forest
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow on rows X (n, p) with labels or numbers y (n,); a weight counts as repetition, zero as absence."""
         began = time.perf_counter()
         self._check()
@@ -54,7 +55,7 @@ class TreeModel(TreeLimits, TreeCells):
         self._check_growth()
 
     def _read_fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[np.ndarray, np.ndarray, FloatArray | None]:
         """Cells, targets as growth reads them, and weights, of the rows that weigh something."""
         raise NotImplementedError
@@ -74,7 +75,7 @@ class TreeModel(TreeLimits, TreeCells):
         """What there is to say of targets that are few."""
         return []
 
-    def _forest_mean(self, X: Any) -> FloatArray:
+    def _forest_mean(self, X: TableLike) -> FloatArray:
         """The mean over trees of the leaves' values (n, V)."""
         cells = self._read_for_prediction(X)
         return self._forest.mean(cells)
@@ -166,11 +167,11 @@ class TreeClassifier(Shares, TreeModel, Classifier):
     class_weight: Any
     n_classes_: int
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: TableLike) -> FloatArray:
         """Shares of the classes in the leaves a row falls into, the mean over trees (n, K)."""
         return self._forest_mean(X)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """The class of the largest share; of equal ones the first."""
         winner = self._forest_mean(X).argmax(axis=1)
         return np.asarray(self.classes_[winner])
@@ -191,7 +192,7 @@ class TreeClassifier(Shares, TreeModel, Classifier):
         return len(self.classes_)
 
     def _read_fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[np.ndarray, np.ndarray, FloatArray | None]:
         cells = self._read_cells(X, reset=True)
         n = cells.shape[0]
@@ -218,12 +219,12 @@ class TreeRegressor(RegressorMixin, TreeModel):
 
     _criteria = ("squared_error", "absolute_error")
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: TableLike) -> FloatArray:
         """The mean (or median) of the leaf a row falls into, and the mean over trees (n,)."""
         return self._forest_mean(X)[:, 0]
 
     def _read_fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[np.ndarray, np.ndarray, FloatArray | None]:
         cells = self._read_cells(X, reset=True)
         z = read_numbers(y, len(cells))

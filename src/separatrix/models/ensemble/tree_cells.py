@@ -21,6 +21,7 @@ from separatrix.data.checks import is_count
 from separatrix.data.columns import Encoding
 from separatrix.data.door import column_name, is_dask, read_table, refuse_infinite
 from separatrix.data.estimator import Estimator
+from separatrix.data.sources import TableLike
 from separatrix.growth.growers import LEVELS, Binned, Columns
 from separatrix.models.ensemble.tree_limits import is_word
 
@@ -35,7 +36,7 @@ class Nominal:
     which: np.ndarray
     levels: dict[int, FloatArray]
 
-    def encode(self, model: Any, X: Any) -> np.ndarray:
+    def encode(self, model: Any, X: TableLike) -> np.ndarray:
         """Cells (n, p) with levels as 0 …, −1 where a level was not seen in training."""
         cells = self.key.encode(model, X)
         if self.levels:
@@ -62,7 +63,7 @@ class TreeCells(Estimator):
     categorical_features: Any
     _nominal: Nominal | None
 
-    def _read_cells(self, X: Any, *, reset: bool) -> np.ndarray:
+    def _read_cells(self, X: TableLike, *, reset: bool) -> np.ndarray:
         """X as a dense array with NaN for missing cells and codes for levels; columns learned or compared."""
         if is_dask(X):
             raise TypeError(f"{type(self).__name__} reads rows in memory: call .compute() on X")
@@ -94,7 +95,7 @@ class TreeCells(Estimator):
             cells = cells.toarray()
         return cells
 
-    def _learn_nominal(self, X: Any) -> np.ndarray:
+    def _learn_nominal(self, X: TableLike) -> np.ndarray:
         if sp.issparse(X):
             raise ValueError("categorical_features needs a dense table: call .toarray() on X")
         key = Encoding.learn(self, X)
@@ -158,6 +159,6 @@ class TreeCells(Estimator):
             )
         return Columns.of(cells, flags)
 
-    def _read_for_prediction(self, X: Any) -> Any:
+    def _read_for_prediction(self, X: TableLike) -> Any:
         check_is_fitted(self)
         return self._read_cells(X, reset=False)

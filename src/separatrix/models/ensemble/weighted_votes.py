@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_dask, read_table, read_weights
+from separatrix.data.sources import TableLike
 from separatrix.growth.stumps import Ensemble, Stump, columns_of
 from separatrix.growth.trees import sealed
 from separatrix.loops.stumps import snap
@@ -33,52 +34,54 @@ class WeightedVotes(Members, Classifier):
 
     estimator_weights_: FloatArray
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """The class with the most votes, (n,)."""
         return self._on_rows(X, self._tiled(lambda cells: np.asarray(self.classes_[self._winner(cells)])))
 
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: TableLike) -> FloatArray:
         """f(x) over all votes: (n,) in [−1, 1] for two classes, (n, K) in [−1/(K−1), 1] for more."""
         spent = float(self._fitted_weights().sum())
         return self._on_rows(X, self._tiled(lambda cells: decision(self._votes(cells), spent)))
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: TableLike) -> FloatArray:
         """P(k | x) ∝ exp(votes for k), (n, K)."""
         return np.exp(self.predict_log_proba(X))
 
-    def predict_log_proba(self, X: Any) -> FloatArray:
+    def predict_log_proba(self, X: TableLike) -> FloatArray:
         """log P(k | x), (n, K)."""
         check_is_fitted(self)
         return self._on_rows(X, self._tiled(lambda cells: log_shares(self._votes(cells))))
 
-    def margins(self, X: Any, y: ArrayLike) -> FloatArray:
+    def margins(self, X: TableLike, y: ArrayLike) -> FloatArray:
         """(votes for the row's class − most votes for another) / all votes, in [−1, 1]; y f(x)/Σα for two classes."""
         votes = np.asarray(self._on_rows(X, self._tiled(self._votes)))
         return margins_of(votes, self._codes_of(y, len(votes)), float(self._fitted_weights().sum()))
 
-    def staged_margins(self, X: Any, y: ArrayLike) -> Iterator[FloatArray]:
+    def staged_margins(self, X: TableLike, y: ArrayLike) -> Iterator[FloatArray]:
         """:meth:`margins` after each round."""
         codes = None
         for votes, spent in self._staged(X):
             codes = self._codes_of(y, len(votes)) if codes is None else codes
             yield margins_of(votes, codes, spent)
 
-    def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
+    def staged_decision_function(self, X: TableLike) -> Iterator[FloatArray]:
         """:meth:`decision_function` after each round."""
         for votes, spent in self._staged(X):
             yield decision(votes, spent)
 
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_predict(self, X: TableLike) -> Iterator[np.ndarray]:
         """:meth:`predict` after each round."""
         for votes, _ in self._staged(X):
             yield np.asarray(self.classes_[votes.argmax(axis=1)])
 
-    def staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
+    def staged_predict_proba(self, X: TableLike) -> Iterator[FloatArray]:
         """:meth:`predict_proba` after each round."""
         for votes, _ in self._staged(X):
             yield np.exp(log_shares(votes))
 
-    def staged_score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Iterator[float]:
+    def staged_score(
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Iterator[float]:
         """The share of rows, by weight, that are predicted right after each round."""
         codes, weight = None, None
         for votes, _ in self._staged(X):
@@ -116,7 +119,7 @@ class WeightedVotes(Members, Classifier):
             )
         return weight
 
-    def _read_for_prediction(self, X: Any) -> Any:
+    def _read_for_prediction(self, X: TableLike) -> Any:
         if self._stumps:
             return self._reader._read_for_prediction(X)
         if self._whole_frames:
@@ -160,7 +163,7 @@ class WeightedVotes(Members, Classifier):
     def _said(self, learner: Any, cells: Any) -> np.ndarray:
         return codes_of(self.classes_, learner.predict(cells))
 
-    def _staged(self, X: Any) -> Iterator[tuple[FloatArray, float]]:
+    def _staged(self, X: TableLike) -> Iterator[tuple[FloatArray, float]]:
         """(votes so far, all votes so far) after each round."""
         weight = self._fitted_weights()
         cells = self._read_for_prediction(X)

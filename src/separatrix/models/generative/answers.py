@@ -25,6 +25,7 @@ from separatrix.core.numerics import FloatArray, logsumexp, softmax
 from separatrix.data.checks import check_count
 from separatrix.data.door import is_dask, refuse_infinite
 from separatrix.data.rows import over_rows
+from separatrix.data.sources import TableLike
 from separatrix.models.base import Classifier, minimum_cost
 from separatrix.models.generative.facts import Cells
 from separatrix.models.generative.impossible import ImpossibleRowsWarning, Watch, impossible
@@ -78,7 +79,7 @@ class PosteriorAnswers(Classifier):
 
     # ---- predicting ----
 
-    def predict_joint_log_proba(self, X: Any) -> FloatArray:
+    def predict_joint_log_proba(self, X: TableLike) -> FloatArray:
         """log p(x, k) of each row and class: (n, K); factors common to all classes may be left out.
 
         It is −inf where no class can have the row; the other methods answer such rows by the prior.
@@ -86,15 +87,15 @@ class PosteriorAnswers(Classifier):
         now = self._now()
         return self._on_rows(X, self._tiled(lambda cells: now._typed(now._joint(cells), cells)))
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: TableLike) -> FloatArray:
         """P(k | x): (n, K); the prior, and a warning that counts them, for rows no class can have."""
         return self._by_rows(X, softmax)
 
-    def predict_log_proba(self, X: Any) -> FloatArray:
+    def predict_log_proba(self, X: TableLike) -> FloatArray:
         """log P(k | x), from the log densities, so that a small probability keeps its digits."""
         return self._by_rows(X, lambda joint: joint - logsumexp(joint)[:, None])
 
-    def predict(self, X: Any, cost: Any = None) -> np.ndarray:
+    def predict(self, X: TableLike, cost: Any = None) -> np.ndarray:
         """The most probable class, or with ``cost`` (K, K) the one of least expected cost Σ_k P(k|x) C_kl."""
         check_is_fitted(self)
         if cost is not None:
@@ -103,19 +104,19 @@ class PosteriorAnswers(Classifier):
         return self._by_rows(X, lambda joint: np.asarray(classes[joint.argmax(axis=1)]), numbers=False)
 
     @available_if(lambda self: self._has_scores)
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: TableLike) -> FloatArray:
         """log p(x, 1) − log p(x, 0) for two classes: (n,); log p(x, k) for more: (n, K)."""
         two = len(self._now().classes_) == 2
         return self._by_rows(X, lambda joint: joint[:, 1] - joint[:, 0] if two else joint)
 
-    def class_log_density(self, X: Any) -> FloatArray:
+    def class_log_density(self, X: TableLike) -> FloatArray:
         """log p(x | k) of each row under each class: (n, K)."""
         now = self._now()
         return self._on_rows(
             X, self._tiled(lambda cells: now._density(cells) + now._log_base(cells)[:, None])
         )
 
-    def score_samples(self, X: Any) -> FloatArray:
+    def score_samples(self, X: TableLike) -> FloatArray:
         """log p(x), the density of each row whatever its class: (n,)."""
         now = self._now()
         return self._on_rows(
@@ -144,11 +145,11 @@ class PosteriorAnswers(Classifier):
             X[codes == k] = drawn
         return X, self.classes_[codes]
 
-    def _winners(self, X: Any) -> Any:
+    def _winners(self, X: TableLike) -> Any:
         """Codes of the classes the rows are given: (n,)."""
         return self._by_rows(X, lambda joint: joint.argmax(axis=1), numbers=False)
 
-    def _by_rows(self, X: Any, answer: Callable[[FloatArray], np.ndarray], numbers: bool = True) -> Any:
+    def _by_rows(self, X: TableLike, answer: Callable[[FloatArray], np.ndarray], numbers: bool = True) -> Any:
         """answer(log p(x, k)) of every row, rows no class can have by the prior, and one warning that counts them."""
         now = self._now()
 
@@ -175,7 +176,7 @@ class PosteriorAnswers(Classifier):
         keep = self._single and self._keeps == "answers" and cells.dtype == np.float32
         return found.astype(np.float32) if keep else found
 
-    def _on_rows(self, X: Any, function: Any) -> Any:
+    def _on_rows(self, X: TableLike, function: Any) -> Any:
         try:
             return super()._on_rows(X, function)
         except InfiniteCell:  # found in a tile: now name its row

@@ -24,6 +24,7 @@ from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import GroupScatter, Members
 from separatrix.data.door import refuse_infinite, refuse_not_finite
 from separatrix.data.estimator import KW_ONLY, constructor
+from separatrix.data.sources import TableLike
 from separatrix.models.generative import verified
 from separatrix.models.generative.answers import differences
 from separatrix.models.generative.common import Generative
@@ -100,7 +101,7 @@ class GenerativeClassifier(Generative):
             wrong = wrong[:, None] & (fault if fault[wrong].any() else np.ones(cells.shape, dtype=bool))
         self._refuse_where(wrong, cells, start, f"{f.support}, as {f.name} needs")
 
-    def _read_for_prediction(self, X: Any) -> Any:
+    def _read_for_prediction(self, X: TableLike) -> Any:
         cells = super()._read_for_prediction(X)
         if isinstance(cells, np.ndarray):
             refuse_infinite(self, cells)
@@ -256,7 +257,7 @@ class GenerativeClassifier(Generative):
         same = [i for i, part in enumerate(parts) if np.array_equal(part, probe)]
         return same[0] if same else -1
 
-    def features(self, X: Any) -> FloatArray:
+    def features(self, X: TableLike) -> FloatArray:
         """The parts of T(x) that tell classes apart: (n, d); a(x) = coef_·features + intercept_."""
 
         check_is_fitted(self)

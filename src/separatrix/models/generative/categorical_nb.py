@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 
 from separatrix.data.door import refuse_infinite
 from separatrix.data.estimator import KW_ONLY, constructor
+from separatrix.data.sources import TableLike
 from separatrix.models.generative.naive import Counted
 from separatrix.models.generative.parts.counted import LevelsPart, Smoothing
 from separatrix.models.generative.parts.part import ColumnsPart
@@ -57,7 +58,7 @@ class CategoricalNB(Counted):
         ):
             raise ValueError(f"min_categories must be whole numbers of at least 1, or None, got {least!r}")
 
-    def _read(self, X: Any, *, reset: bool) -> Any:
+    def _read(self, X: TableLike, *, reset: bool) -> Any:
         table = super()._read(X, reset=reset)
         if np.ndim(self.min_categories) and len(self.min_categories) != self.n_features_in_:
             count = len(self.min_categories)

@@ -30,6 +30,7 @@ from separatrix.data import door
 from separatrix.data.checks import check_count, check_positive
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows
+from separatrix.data.sources import TableLike
 from separatrix.models.generative.answers import InfiniteCell
 from separatrix.models.generative.em import learn_by_em
 from separatrix.models.generative.facts import ClassFacts, Task, measure
@@ -60,7 +61,7 @@ class Generative(TableReader):
 
     # ---- learning ----
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to rows X (n, p) and labels y (n,); a weight of 2 means the row stands there twice.
 
         A NaN cell is missing and left out of its column's sums. A row whose label is missing (None or NaN, or −1
@@ -72,7 +73,7 @@ class Generative(TableReader):
         return self._learn(X, y, None, sample_weight, reset=True, whole=True)
 
     def partial_fit(
-        self, X: Any, y: ArrayLike, classes: Any = None, sample_weight: ArrayLike | None = None
+        self, X: TableLike, y: ArrayLike, classes: Any = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Add rows to what has been learnt: the same parameters as one `fit` to all of them, to rounding.
 
@@ -131,7 +132,14 @@ class Generative(TableReader):
         return other._facts_seen
 
     def _learn(
-        self, X: Any, y: ArrayLike, classes: Any, sample_weight: ArrayLike | None, *, reset: bool, whole: bool
+        self,
+        X: TableLike,
+        y: ArrayLike,
+        classes: Any,
+        sample_weight: ArrayLike | None,
+        *,
+        reset: bool,
+        whole: bool,
     ) -> Self:
         """Read rows, take their facts, solve; ``reset``: forget what was known; ``whole``: these are all the rows."""
         began = time.perf_counter()
@@ -156,7 +164,7 @@ class Generative(TableReader):
         return self
 
     def _labelled_rows(
-        self, X: Any, y: ArrayLike, classes: Any, sample_weight: ArrayLike | None, reset: bool
+        self, X: TableLike, y: ArrayLike, classes: Any, sample_weight: ArrayLike | None, reset: bool
     ) -> tuple[Rows, np.ndarray]:
         """The rows with their classes' codes and weights (a row without a label −1), and the classes."""
         table = self._read(X, reset=reset)
@@ -277,10 +285,10 @@ class Generative(TableReader):
             return np.full(len(weight), 1.0 / len(weight))
         return weight / weight.sum()
 
-    def _verdict_from_data(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Verdict:
+    def _verdict_from_data(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Verdict:
         return verdict_from_data(self, X, y, sample_weight)
 
-    def _losses(self, X: Any, joint: FloatArray, codes: np.ndarray) -> FloatArray:
+    def _losses(self, X: TableLike, joint: FloatArray, codes: np.ndarray) -> FloatArray:
         """−log p(x, y) of each row, or −log p(x) where it has no label (code −1): (n,)."""
         seen = np.where(codes < 0, logsumexp(joint), joint[np.arange(len(joint)), codes])
         if self._base_counts or hasattr(self, "log_likelihoods_"):  # EM counts it

@@ -22,6 +22,7 @@ from separatrix.core.statistics.grouped import GroupSums
 from separatrix.data.checks import check_flag
 from separatrix.data.counts import log_shares
 from separatrix.data.estimator import KW_ONLY, constructor
+from separatrix.data.sources import TableLike
 from separatrix.models.generative.facts import Cells
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.multinomial_nb import MultinomialNB
@@ -147,7 +148,7 @@ class ComplementNB(MultinomialNB):
     def _linear(self) -> tuple[FloatArray, FloatArray]:
         return self._public_shares(), np.zeros(len(self.classes_))
 
-    def _losses(self, X: Any, joint: FloatArray, codes: np.ndarray) -> FloatArray:
+    def _losses(self, X: TableLike, joint: FloatArray, codes: np.ndarray) -> FloatArray:
         """Σ_{l≠y} x·w_l of each row, from the public weights: (n,)."""
         scores = np.where(np.asarray(self.class_count_) == 0, 0.0, joint)
         if len(self.classes_) == 1:

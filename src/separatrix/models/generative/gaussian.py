@@ -29,6 +29,7 @@ from separatrix.core.statistics.grouped import GroupMoments, GroupScatter, Membe
 from separatrix.data.checks import check_positive
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows
+from separatrix.data.sources import TableLike
 from separatrix.models.generative.common import Generative
 from separatrix.models.generative.covariance import WhiteningRoot, estimated, fourth_moments
 from separatrix.models.generative.facts import ClassFacts
@@ -125,7 +126,7 @@ class Gaussian(Generative):
         return super()._learn(*args, **how)
 
     def partial_fit(
-        self, X: Any, y: ArrayLike, classes: Any = None, sample_weight: ArrayLike | None = None
+        self, X: TableLike, y: ArrayLike, classes: Any = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Add rows to what has been learnt; see `Generative.partial_fit`. Not with Ledoit–Wolf's shrinkage."""
         self._refuse_auto("partial_fit")

@@ -17,6 +17,7 @@ from separatrix.core.numerics import EPS, FloatArray, logsumexp
 from separatrix.core.statistics.grouped import GroupScatter
 from separatrix.data.checks import is_count
 from separatrix.data.estimator import constructor
+from separatrix.data.sources import TableLike
 from separatrix.models.base import LinearClassifier
 from separatrix.models.generative.answers import differences
 from separatrix.models.generative.common import Generative
@@ -164,7 +165,7 @@ class LinearDiscriminantAnalysis(
         self.xbar_, self.scalings_ = self._kept(middle.copy()), self._kept(T @ vt.T[:, keep])
         self._n_features_out = min(self._n_features_out, self.scalings_.shape[1])
 
-    def transform(self, X: Any) -> FloatArray:
+    def transform(self, X: TableLike) -> FloatArray:
         """(x − x̄) in the directions that set the classes apart most, spread within classes one: (n, n_components)."""
         check_is_fitted(self)
         middle, directions = np.asarray(self.xbar_), np.asarray(self.scalings_)[:, : self._n_features_out]
@@ -218,7 +219,7 @@ class LinearDiscriminantAnalysis(
             "spread; fit again, or use GaussianDiscriminant, whose means_ and priors_ may be edited"
         )
 
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: TableLike) -> FloatArray:
         """coef_·x + intercept_: (n,) for two classes, (n, K) for more."""
         now = self._now()
         if now._form is not None or not now._shift.any():
@@ -230,7 +231,7 @@ class LinearDiscriminantAnalysis(
         scores = Generative.decision_function.__get__(self)(X)
         return scores + self._on_rows(X, self._tiled(lambda cells: now._typed(shared(cells), cells)))
 
-    def _losses(self, X: Any, joint: FloatArray, codes: np.ndarray) -> FloatArray:
+    def _losses(self, X: TableLike, joint: FloatArray, codes: np.ndarray) -> FloatArray:
         """Edited weights have no density to judge: then −log P(y | x)."""
         if not self._edited:
             return super()._losses(X, joint, codes)

@@ -13,6 +13,7 @@ from sklearn.utils import Tags
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import read_table, refuse_not_finite
 from separatrix.data.estimator import constructor
+from separatrix.data.sources import TableLike
 from separatrix.models.generative.facts import Cells
 from separatrix.models.generative.naive import Counted
 from separatrix.models.generative.parts.counted import BagPart, Smoothing
@@ -50,7 +51,7 @@ class MultinomialNB(Counted):
             wanted = "a count: Negative values in data passed to MultinomialNB"
             self._refuse_where(~(dense >= 0), dense, start, wanted)
 
-    def _read_for_prediction(self, X: Any) -> Any:
+    def _read_for_prediction(self, X: TableLike) -> Any:
         cells = read_table(self, X, reset=False)
         data = cells if isinstance(cells, np.ndarray) else getattr(cells, "data", None)
         if isinstance(data, np.ndarray) and data.size and not data.min() >= 0:

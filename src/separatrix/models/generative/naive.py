@@ -24,6 +24,7 @@ from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import Members
 from separatrix.data.door import is_dask
 from separatrix.data.estimator import KW_ONLY, constructor
+from separatrix.data.sources import TableLike
 from separatrix.models.generative.answers import differences
 from separatrix.models.generative.common import Generative
 from separatrix.models.generative.facts import Cells, ClassFacts, PartFacts
@@ -136,7 +137,7 @@ class Counted(Naive):
     def _part(self, smoothing: Smoothing) -> ColumnsPart:
         raise NotImplementedError
 
-    def _read_for_prediction(self, X: Any) -> Any:
+    def _read_for_prediction(self, X: TableLike) -> Any:
         cells = super()._read_for_prediction(X)
         if not is_dask(cells):
             self._refuse_cells(cells, 0)

@@ -21,6 +21,7 @@ from separatrix.data.checks import is_positive
 from separatrix.data.columns import Encoding
 from separatrix.data.door import column_name, refuse_infinite
 from separatrix.data.estimator import constructor
+from separatrix.data.sources import TableLike
 from separatrix.models.generative.facts import ClassFacts, PartFacts
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.naive import Naive
@@ -94,7 +95,7 @@ class NaiveBayes(Naive):
             if not (is_positive(value, finite=True) or (not isinstance(value, bool) and value == 0)):
                 raise ValueError(f"{name} must be a number, 0 or more, got {value!r}")
 
-    def _read(self, X: Any, *, reset: bool) -> np.ndarray:
+    def _read(self, X: TableLike, *, reset: bool) -> np.ndarray:
         known = None if reset else self._encoding
         self._encoding: Encoding = Encoding.learn(self, X) if known is None else known.extended(self, X)
         cells = self._encoding.encode(self, X)
@@ -110,7 +111,7 @@ class NaiveBayes(Naive):
         self._refuse_cells(cells, 0)
         return cells
 
-    def _read_for_prediction(self, X: Any) -> np.ndarray:
+    def _read_for_prediction(self, X: TableLike) -> np.ndarray:
         cells = self._encoding.encode(self, X)
         refuse_infinite(self, cells)
         for part, wrong in self._outside(cells):

@@ -15,6 +15,7 @@ from sklearn.utils import Tags
 
 from separatrix.data.door import column_name, read_table, refuse_infinite
 from separatrix.data.rows import Rows
+from separatrix.data.sources import TableLike
 from separatrix.models.generative.answers import PosteriorAnswers
 from separatrix.models.generative.facts import ClassFacts, PartFacts
 
@@ -27,7 +28,7 @@ class TableReader(PosteriorAnswers):
     _squares = True  # whether squares of cells enter the facts
     _sparse = False  # whether sparse rows mean something here
 
-    def _read(self, X: Any, *, reset: bool) -> Any:
+    def _read(self, X: TableLike, *, reset: bool) -> Any:
         """The table of a fit; missing cells are legal."""
         table = read_table(self, X, reset=reset, missing=True)
         if not self._sparse and not isinstance(table, np.ndarray) and hasattr(table, "tocsr"):
@@ -37,7 +38,7 @@ class TableReader(PosteriorAnswers):
             )
         return table
 
-    def _read_for_prediction(self, X: Any) -> Any:
+    def _read_for_prediction(self, X: TableLike) -> Any:
         # an infinite cell shows in its tile's densities
         cells = read_table(self, X, reset=False, missing=True)
         if not self._sparse and hasattr(cells, "tocsr"):

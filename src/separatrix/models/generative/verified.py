@@ -35,6 +35,7 @@ from numpy.typing import ArrayLike
 from separatrix.core.families import Family
 from separatrix.core.numerics import EPS, LOG_2PI, FloatArray, softmax
 from separatrix.data.door import read_some_labels, read_weights, rows_of
+from separatrix.data.sources import TableLike
 from separatrix.models.generative.impossible import Watch
 from separatrix.models.generative.labels import places_of
 from separatrix.verdict.build import VERIFIED, proven
@@ -65,7 +66,7 @@ class Equations:
 class LabelledRows:
     """Rows, perhaps changed by ``of``, and their memberships R (n, K), block by block."""
 
-    def __init__(self, model: Generative, X: Any, R: FloatArray):
+    def __init__(self, model: Generative, X: TableLike, R: FloatArray):
         self.rows = rows_of(model, model._read_for_prediction(X), missing=True)
         self.R, self.weight, self.total = R, R.sum(axis=0), float(R.sum())
         self.of: Callable[[Any], Any] = lambda cells: cells
@@ -341,7 +342,9 @@ def _worst(off: np.ndarray) -> float:
 # ---- the verdict ----
 
 
-def verdict_from_data(model: Generative, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Verdict:
+def verdict_from_data(
+    model: Generative, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None
+) -> Verdict:
     """The mean loss of the rows one by one, how well the public numbers solve their equations, and the gap."""
     joint = np.asarray(model.predict_joint_log_proba(X), dtype=np.float64)
     classes, codes = read_some_labels(y, len(joint), model.classes_)

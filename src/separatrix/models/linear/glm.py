@@ -30,6 +30,7 @@ from separatrix.data.door import finite_moments, is_dask, read_for_prediction, r
 from separatrix.data.engine import one_blas_thread
 from separatrix.data.estimator import KW_ONLY, Estimator, constructor
 from separatrix.data.observations import read_observations
+from separatrix.data.sources import TableLike
 from separatrix.inference.likelihood import Likelihood
 from separatrix.inference.mixin import PENALISED, Inferential
 from separatrix.models.linear.existence import Existence, find_out, gone_on, worth_a_proof
@@ -120,7 +121,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
 
     def fit(
         self,
-        X: Any,
+        X: TableLike,
         y: Any,
         sample_weight: ArrayLike | None = None,
         offset: ArrayLike | None = None,
@@ -166,7 +167,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
 
     def predict(
         self,
-        X: Any,
+        X: TableLike,
         offset: ArrayLike | None = None,
         *,
         exposure: ArrayLike | None = None,
@@ -204,7 +205,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
 
     def score(
         self,
-        X: Any,
+        X: TableLike,
         y: Any = None,
         sample_weight: ArrayLike | None = None,
         offset: ArrayLike | None = None,
@@ -284,7 +285,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
 
     def _read(
         self,
-        X: Any,
+        X: TableLike,
         y: Any,
         sample_weight: ArrayLike | None,
         given: Given,
@@ -393,7 +394,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
             raise AttributeError(f"GeneralizedLinearModel has no {name}_ here: {PENALISED}")
         return super()._known(name)
 
-    def _objectives_of(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> list[Part]:
+    def _objectives_of(self, X: TableLike, y: Any, sample_weight: ArrayLike | None = None) -> list[Part]:
         """(objective, weights, intercept) of this estimator on given data."""
         return self._parts(self._read_again(X, y, sample_weight))
 
@@ -401,7 +402,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         return [(glm.problem.objective(), self.coef_, np.asarray(self.intercept_))]
 
     def _verdict_from_data(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **given: Any
+        self, X: TableLike, y: Any, sample_weight: ArrayLike | None = None, **given: Any
     ) -> Verdict:
         glm = self._read_again(X, y, sample_weight, **given)
 
@@ -413,7 +414,7 @@ class GeneralizedLinearModel(ReadsFormulas, Inferential, LiveRule, RegressorMixi
         return verdict_from_objectives(self, self._parts(glm), prove)
 
     def _read_again(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **named: ArrayLike | None
+        self, X: TableLike, y: Any, sample_weight: ArrayLike | None = None, **named: ArrayLike | None
     ) -> GlmProblem:
         given: Given = {**dict.fromkeys(EXTRAS), **named}
         if hasattr(self, "_table"):

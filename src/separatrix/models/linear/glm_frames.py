@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_dask, read_for_prediction, read_table, refuse_infinite
 from separatrix.data.observations import read_offset
+from separatrix.data.sources import TableLike
 
 Given = dict[str, ArrayLike | None]  # by the names of EXTRAS
 EXTRAS = ("offset", "exposure", "precision", "weights")  # what stands beside the rows
@@ -91,7 +92,7 @@ class ReadsFormulas:
         return model
 
     def _new_rows(
-        self, X: Any, offset: ArrayLike | None, exposure: ArrayLike | None, na: str | None
+        self, X: TableLike, offset: ArrayLike | None, exposure: ArrayLike | None, na: str | None
     ) -> tuple[Any, FloatArray | None, np.ndarray | None]:
         """Cells of rows without an empty one, their offset, and which rows they are (None: all)."""
         if na not in NA:
@@ -128,7 +129,7 @@ class ReadsFormulas:
         return cells[whole], None if shift is None else shift[whole], whole
 
     def _rows_to_judge(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None, given: Given
+        self, X: TableLike, y: Any, sample_weight: ArrayLike | None, given: Given
     ) -> tuple[Any, Any, Any, Given]:
         """(cells, y, sample_weight, the rest) of a frame as the formula reads it; a y of None is its left side.
 

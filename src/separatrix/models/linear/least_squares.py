@@ -21,6 +21,7 @@ from separatrix.data.door import finite_moments, read_table, read_weights, rows_
 from separatrix.data.engine import sweep
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.rows import Block, Rows
+from separatrix.data.sources import TableLike
 from separatrix.models.base import LinearClassifier
 from separatrix.models.linear.verdicts import single_findings
 from separatrix.models.parameters import listed
@@ -77,7 +78,9 @@ class LeastSquaresClassifier(LinearClassifier):
     solver: str = "direct"
     record_path: bool = False
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LeastSquaresClassifier:
+    def fit(
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> LeastSquaresClassifier:
         """Fit to rows X (n, p) and labels y (n,)."""
         began = time.perf_counter()
         self._check_parameters()
@@ -109,7 +112,7 @@ class LeastSquaresClassifier(LinearClassifier):
         )  # fmt: skip
         return self
 
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: TableLike) -> FloatArray:
         """w·x + b: (n,) for ± coding; (n, K) for one-hot, or its difference (n,) for two classes."""
         scores = super().decision_function(X)
         if len(self.classes_) == 2 and getattr(scores, "ndim", 1) == 2:
@@ -130,7 +133,7 @@ class LeastSquaresClassifier(LinearClassifier):
             raise ValueError('record_path needs solver="newton": the direct solution has no path')
 
     def _read(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool
     ) -> tuple[Rows, Moments]:
         """Rows whose targets are (n, 1) or (n, K) numbers, and their moments."""
         X = read_table(self, X, reset=reset)
@@ -178,12 +181,16 @@ class LeastSquaresClassifier(LinearClassifier):
             )
         return findings
 
-    def _objectives_of(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> list[Part]:
+    def _objectives_of(
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> list[Part]:
         """(objective, weights, intercept) of each target column on given data."""
         problems = self._problems(*self._read(X, y, sample_weight, reset=False))
         return [(p.objective(), w, b) for p, w, b in zip(problems, *self._shown(), strict=True)]
 
-    def _verdict_from_data(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Verdict:
+    def _verdict_from_data(
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Verdict:
         prove = separated_classes(X, y, sample_weight, bool(self.fit_intercept))
         return verdict_from_objectives(self, self._objectives_of(X, y, sample_weight), prove)
 

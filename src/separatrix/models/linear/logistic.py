@@ -24,6 +24,7 @@ from separatrix.data.checks import is_count, is_positive
 from separatrix.data.door import finite_moments, is_dask, read_table, read_weights, rows_of
 from separatrix.data.engine import one_blas_thread
 from separatrix.data.estimator import KW_ONLY, constructor
+from separatrix.data.sources import TableLike
 from separatrix.inference.mixin import PENALISED, Inferential
 from separatrix.models import parameters
 from separatrix.models.base import LinearClassifier, minimum_cost
@@ -117,7 +118,7 @@ class LogisticRegression(Inferential, LinearClassifier):
     solver_options: Mapping[str, Any] | None = None
     record_path: bool = False
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LogisticRegression:
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LogisticRegression:
         """Fit to rows X (n, p) and labels y (n,); a weight of 2 means the row stands there twice."""
         began = time.perf_counter()
         solver = self._check_parameters()
@@ -162,7 +163,7 @@ class LogisticRegression(Inferential, LinearClassifier):
         )
         return self
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: TableLike) -> FloatArray:
         """P(class | x): (n, K), rows sum to one."""
 
         def probability(cells: Any) -> FloatArray:
@@ -173,11 +174,11 @@ class LogisticRegression(Inferential, LinearClassifier):
 
         return self._on_rows(X, probability)
 
-    def predict(self, X: Any, cost: Any = None) -> np.ndarray:
+    def predict(self, X: TableLike, cost: Any = None) -> np.ndarray:
         """The most probable class, or with ``cost`` (K, K) the one of least expected cost Σ_k P(k|x) C_kl."""
         return super().predict(X) if cost is None else minimum_cost(self, X, cost)
 
-    def predict_log_proba(self, X: Any) -> FloatArray:
+    def predict_log_proba(self, X: TableLike) -> FloatArray:
         """log P(class | x) from the scores, so that a small probability keeps its digits."""
 
         def log_probability(cells: Any) -> FloatArray:
@@ -261,7 +262,7 @@ class LogisticRegression(Inferential, LinearClassifier):
         if not may_be_newton(self.solver):
             raise ValueError(f'solver {self.solver!r} does not know Firth\'s penalty: use "auto"')
 
-    def _read(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool) -> Problem:
+    def _read(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool) -> Problem:
         """Rows, labels and weights into the problem to be minimised."""
         X = read_table(self, X, reset=reset)
         rows = rows_of(self, X)
@@ -359,12 +360,16 @@ class LogisticRegression(Inferential, LinearClassifier):
         with np.errstate(invalid="ignore"):
             return np.delete(table - table[fit.reference], fit.reference, axis=0).ravel()
 
-    def _objectives_of(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> list[Part]:
+    def _objectives_of(
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> list[Part]:
         """(objective, weights, intercept) of this estimator on given data."""
         objective = self._read(X, y, sample_weight, reset=False).objective()
         coef, intercept = self._shown()
         return [(objective, coef[0], intercept[0])] if len(coef) == 1 else [(objective, coef, intercept)]
 
-    def _verdict_from_data(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Verdict:
+    def _verdict_from_data(
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Verdict:
         prove = separated_classes(X, y, sample_weight, bool(self.fit_intercept))
         return verdict_from_objectives(self, self._objectives_of(X, y, sample_weight), prove)

@@ -23,6 +23,7 @@ from separatrix.data.door import finite_moments, is_dask, read_table, read_weigh
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.pool import one_blas_thread
 from separatrix.data.rows import Rows
+from separatrix.data.sources import TableLike
 from separatrix.models.base import LinearClassifier
 from separatrix.models.margin.calibration import calibrate
 from separatrix.models.margin.linear_machine import (
@@ -131,7 +132,7 @@ class LinearSVC(Calibrated, LinearClassifier):
     calibrate: str | None = None
     n_jobs: int | None = None
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to rows X (n, p) and labels y (n,); a weight of 2 means the row stands there twice."""
         began = time.perf_counter()
         solver = self._check_parameters()
@@ -273,7 +274,7 @@ class LinearSVC(Calibrated, LinearClassifier):
         check_class_weight(self.class_weight)
         return solver
 
-    def _read(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool) -> _Labelled:
+    def _read(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool) -> _Labelled:
         rows = rows_of(self, read_table(self, X, reset=reset))
         weight = read_weights(sample_weight, rows.n)
         codes, totals = self._read_classes(y, weight, rows.n, reset=reset)
@@ -339,7 +340,9 @@ class LinearSVC(Calibrated, LinearClassifier):
         w, b = self._shown()
         return (w, b) if len(w) > 1 else (np.vstack([-w / 2, w / 2]), np.concatenate([-b / 2, b / 2]))
 
-    def _verdict_from_data(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Verdict:
+    def _verdict_from_data(
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Verdict:
         """For :func:`separatrix.verify`: primal and dual anew, at ``coef_`` and the dual variables kept."""
         data = self._read(X, y, sample_weight, reset=False)
         if self._together:

@@ -33,6 +33,7 @@ from separatrix.data.door import (
 from separatrix.data.estimator import KW_ONLY, Estimator, constructor
 from separatrix.data.labels import read_numbers
 from separatrix.data.pool import one_blas_thread
+from separatrix.data.sources import TableLike
 from separatrix.models.margin import linear_machine
 from separatrix.models.parameters import seed_of, threads, warn_of
 from separatrix.problems.margin import MarginMachine
@@ -88,7 +89,7 @@ class LinearSVR(RegressorMixin, Estimator):
     solver: str = "auto"
     n_jobs: int | None = None
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to rows X (n, p) and numbers y (n,); a weight of 2 means the row stands there twice."""
         began = time.perf_counter()
         solver = self._check_parameters()
@@ -116,7 +117,7 @@ class LinearSVR(RegressorMixin, Estimator):
         warn_of(self.verdict_, linear_machine.REMEDY, linear_machine.WAY)
         return self
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: TableLike) -> FloatArray:
         """w·x + b of each row (n,); a Dask collection is answered lazily."""
         check_is_fitted(self)
         cells = read_for_prediction(self, X)
@@ -157,7 +158,7 @@ class LinearSVR(RegressorMixin, Estimator):
         return "interior", [replace(found, coef=coef, intercept=b, proof=machine.prove(coef, b, beta))]
 
     def _read(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool
     ) -> tuple[MarginMachine, FloatArray, FloatArray]:
         """The machine, and means and spreads of the columns (p,)."""
         rows = rows_of(self, read_table(self, X, reset=reset))
@@ -173,7 +174,9 @@ class LinearSVR(RegressorMixin, Estimator):
         )
         return machine, moments.mean, np.sqrt(moments.variance)
 
-    def _verdict_from_data(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Verdict:
+    def _verdict_from_data(
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Verdict:
         """For :func:`separatrix.verify`: primal and dual anew."""
         machine, _, _ = self._read(X, y, sample_weight, reset=False)
         beta = self.alpha_ - self.alpha_hat_

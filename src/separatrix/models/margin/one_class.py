@@ -18,6 +18,7 @@ from sklearn.utils import Tags
 from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.door import read_weights
 from separatrix.data.estimator import KW_ONLY, constructor
+from separatrix.data.sources import TableLike
 from separatrix.models.margin.kernels import Definiteness
 from separatrix.models.margin.support_vector_machine import SingleMachine, check_nu
 from separatrix.problems.dual import Dual
@@ -75,23 +76,23 @@ class OneClassSVM(OutlierMixin, SingleMachine):
     max_iter: int = -1
     n_jobs: int | None = None
 
-    def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: TableLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to rows X (n, p), or a kernel matrix (n, n); y is not read. A weight of 2 means the row stands there
         twice."""
         return self._learn(X, y, sample_weight)
 
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: TableLike) -> FloatArray:
         """w·φ(x) − ρ of each row (n,): positive inside."""
         return self.score_samples(X) + self.intercept_[0]
 
-    def score_samples(self, X: Any) -> FloatArray:
+    def score_samples(self, X: TableLike) -> FloatArray:
         """w·φ(x) of each row (n,), before ρ is taken off."""
         refusal = (
             "OneClassSVM scores rows in memory: call .compute(), or use map_blocks(model.decision_function)"
         )
         return self._linear_part(X, refusal)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """1 inside, −1 outside, of each row (n,); a row on the edge is inside."""
         return np.where(self.decision_function(X) >= 0, 1, -1)
 

@@ -21,6 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray, Index
+from separatrix.data.sources import TableLike
 from separatrix.models.margin.calibration import METHODS, Calibration, Sigmoid, couple
 from separatrix.verdict.verdict import Verdict
 
@@ -47,13 +48,13 @@ class Calibrated:
     verdict_: Verdict
 
     @available_if(_calibrates)
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: TableLike) -> FloatArray:
         """P(k | x) of each row (n, K), which sums to one; `predict` is the class where it is largest."""
         check_is_fitted(self, "calibration_")
         return self._on_rows(X, self._tiled(self._probabilities))  # type: ignore[attr-defined]
 
     @available_if(_calibrates)
-    def predict_log_proba(self, X: Any) -> FloatArray:
+    def predict_log_proba(self, X: TableLike) -> FloatArray:
         """log P(k | x) of each row (n, K); −∞ where a step function says zero."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,7 @@ from separatrix.data.engine import sweep
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.data.interrupts import until_interrupted
 from separatrix.data.rows import Block
+from separatrix.data.sources import TableLike
 from separatrix.models.base import LinearClassifier
 from separatrix.models.margin.linear_machine import margin_report
 from separatrix.models.parameters import check_limits, threads
@@ -88,7 +89,7 @@ class SubgradientSVC(LinearClassifier):
     record_path: bool = False
     n_jobs: int | None = None
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to rows X (n, p) and labels y (n,) of two classes; a weight of 2 means the row stands there twice."""
         began = time.perf_counter()
         self._check_parameters()
@@ -121,7 +122,7 @@ class SubgradientSVC(LinearClassifier):
         check_limits(self.tol, self.max_iter, self.n_jobs)
 
     def _read(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool = True
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool = True
     ) -> tuple[MarginMachine, float]:
         """The machine at C = c/2, and Σ s_i(‖x_i‖ + 1)."""
         rows = door.rows_of(self, door.read_table(self, X, reset=reset))
@@ -155,7 +156,9 @@ class SubgradientSVC(LinearClassifier):
             status="optimal" if gap <= goal else "no claim", interrupted=stopped == "interrupted",
         )  # fmt: skip
 
-    def _verdict_from_data(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Verdict:
+    def _verdict_from_data(
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Verdict:
         """For :func:`separatrix.verify`: objective and bound anew, at ``coef_`` and the dual variables kept."""
         machine, _ = self._read(X, y, sample_weight, reset=False)
         alpha = self.reports_[0].alpha

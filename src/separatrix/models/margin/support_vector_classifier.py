@@ -21,6 +21,7 @@ from separatrix.core.margins import STATES, MarginReport
 from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.checks import check_flag, check_known
 from separatrix.data.door import read_weights
+from separatrix.data.sources import TableLike
 from separatrix.models.base import Classifier
 from separatrix.models.margin.calibration import calibrate
 from separatrix.models.margin.kernels import Definiteness
@@ -53,7 +54,7 @@ class SupportVectorClassifier(Calibrated, SupportVectorMachine, Classifier):
     n_support_: Index
     reports_: list[MarginReport]
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to rows X (n, p), or a kernel matrix (n, n), and labels y (n,); a weight multiplies the row's C."""
         began = time.perf_counter()
         self._check_parameters()
@@ -88,7 +89,7 @@ class SupportVectorClassifier(Calibrated, SupportVectorMachine, Classifier):
         warn_of(self.verdict_, "", WAY)
         return self
 
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: TableLike) -> FloatArray:
         """f(x): (n,) for two classes, the margin; of more (n, K) votes, refined by the sums of scores, or
         (n, K(K−1)/2) scores of pairs; with ``multi_class="ovr"`` the scores (n, K) of the machines.
 
@@ -104,7 +105,7 @@ class SupportVectorClassifier(Calibrated, SupportVectorMachine, Classifier):
 
         return np.asarray(self._on_rows(X, score))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """The most probable class with ``calibrate``; else the one with most votes of the machines, or with
         ``break_ties`` or ``multi_class="ovr"`` the one with the largest score."""
         return np.asarray(self._on_rows(X, lambda cells: self.classes_[self._winner(cells)]))
@@ -295,7 +296,9 @@ class SupportVectorClassifier(Calibrated, SupportVectorMachine, Classifier):
         )
         return (*out, *self._scaling())
 
-    def _verdict_from_data(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Verdict:
+    def _verdict_from_data(
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Verdict:
         """The verdict recomputed from rows, labels, dual_coef_ and intercept_, for :func:`separatrix.verify`."""
         cells = self._read_rows(X, reset=False)
         n = cells.shape[0]

@@ -17,6 +17,7 @@ from separatrix.core.margins import TUBE, tube_sides
 from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.door import read_weights
 from separatrix.data.labels import read_numbers
+from separatrix.data.sources import TableLike
 from separatrix.models.margin.kernels import Definiteness
 from separatrix.models.margin.support_vector_machine import SingleMachine
 from separatrix.solve.smo import DualSolution
@@ -26,11 +27,11 @@ from separatrix.verdict.verdict import Verdict
 class SupportVectorRegressor(RegressorMixin, SingleMachine):
     """f(x) = Σ β_i k(x_i, x) + b, β = a − â; subclasses give the dual and the half width of the tube."""
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to rows X (n, p), or a kernel matrix (n, n), and targets y (n,); a weight multiplies the row's C."""
         return self._learn(X, y, sample_weight)
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: TableLike) -> FloatArray:
         """f(x) of each row."""
         refusal = "SVR predicts rows in memory: call .compute(), or use map_blocks(model.predict)"
         return self._linear_part(X, refusal) + self.intercept_[0]

@@ -23,6 +23,7 @@ from sklearn.metrics import get_scorer
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.checks import is_count, is_positive
+from separatrix.data.sources import TableLike
 from separatrix.models.margin.svc import SVC
 from separatrix.models.margin.svm_path_curve import SVMPath
 from separatrix.models.margin.svm_path_folds import cut, read
@@ -35,7 +36,7 @@ WITH_GAMMA = ("rbf", "poly", "sigmoid")
 
 
 def svm_path(
-    X: Any,
+    X: TableLike,
     y: ArrayLike,
     *,
     Cs: Any = 11,

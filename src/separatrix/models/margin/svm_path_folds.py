@@ -18,6 +18,7 @@ from sklearn.model_selection import StratifiedKFold
 from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.checks import is_count
 from separatrix.data.door import read_weights
+from separatrix.data.sources import TableLike
 from separatrix.models.margin.multiclass import Sides, sides_of
 from separatrix.models.margin.svc import SVC
 from separatrix.models.parameters import class_factors
@@ -37,7 +38,7 @@ class PathRows:
     classes: np.ndarray
 
 
-def read(model: SVC, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> PathRows:
+def read(model: SVC, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None) -> PathRows:
     cells = model._read_rows(X, sample_weight, reset=True)
     n = cells.shape[0]
     weight = read_weights(sample_weight, n)

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
+from separatrix.data.sources import TableLike
 from separatrix.show.additive import MISS, worst_miss
 from separatrix.show.coefficients import column_names
 from separatrix.show.reading import last_step
@@ -62,7 +63,7 @@ class Pieces(NamedTuple):
     P: FloatArray
 
 
-def pieces(model: BaseEstimator, X: Any) -> list[Pieces] | None:
+def pieces(model: BaseEstimator, X: TableLike) -> list[Pieces] | None:
     """The pieces of each row of X; None where the model sees dense rows, or is no sum over what it sees.
 
     >>> from separatrix import LogisticRegression

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import time
 import warnings
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 
 from separatrix.core.numerics import FloatArray
+from separatrix.data.sources import TableLike
 from separatrix.show.coefficients import Panel
 from separatrix.show.reading import last_step, weights_of
 from separatrix.show.report_parts.answers import take
@@ -29,7 +29,7 @@ NONE = "No intervals: a penalised fit has no standard errors, and "
 
 
 def with_ends(
-    model: BaseEstimator, X: Any, y: ArrayLike, panels: list[Panel], level: float
+    model: BaseEstimator, X: TableLike, y: ArrayLike, panels: list[Panel], level: float
 ) -> tuple[list[Panel], str]:
     """(the panels with intervals, a sentence); the panels as they were where there are none, and why."""
     inner = last_step(model)

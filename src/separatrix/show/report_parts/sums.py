@@ -21,6 +21,7 @@ from scipy.special import ndtr
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray, expit
+from separatrix.data.sources import TableLike
 from separatrix.models.margin.calibration import Sigmoid
 from separatrix.show.additive import MISS, moved_terms, worst_miss
 from separatrix.show.reading import ShownTable, last_step, name_of, table_of
@@ -126,7 +127,7 @@ class Sum:
     _score: Callable[[Any], FloatArray]
 
     @classmethod
-    def of(cls, model: BaseEstimator, X: Any) -> Sum:
+    def of(cls, model: BaseEstimator, X: TableLike) -> Sum:
         """Find the sum of a fitted classifier or binomial model from rows X (n, p); refuse with :class:`NotASum`."""
         try:
             table = table_of(X)
@@ -146,13 +147,13 @@ class Sum:
             average = found._test(model, X)
         return cls(mode, found.classes, start, forms, table, average, score)
 
-    def terms(self, X: Any) -> FloatArray:
+    def terms(self, X: TableLike) -> FloatArray:
         """f_hj(x_ij): (n, p, H), by asking the model with one cell replaced at a time."""
         given = table_of(X)
         table = self.table.joined(given)
         return np.stack(moved_terms(table, table.cells_of(given), self._score, self.start), axis=1)
 
-    def _test(self, model: BaseEstimator, X: Any) -> FloatArray:
+    def _test(self, model: BaseEstimator, X: TableLike) -> FloatArray:
         """The mean terms; refused where sums are not the scores, or P not that of the model."""
         rows = _some(X, self.table.n, CHECKED)
         terms, seen = self.terms(rows), self._score(rows)
@@ -195,7 +196,7 @@ def heads_of(model: BaseEstimator) -> tuple[Callable[[Any], FloatArray], str]:
             )
         slope, offset = np.array([m.slope for m in maps]), np.array([m.offset for m in maps])
 
-        def mapped(X: Any) -> FloatArray:
+        def mapped(X: TableLike) -> FloatArray:
             return slope * np.asarray(inner.decision_function(seen(X))).reshape(-1, len(maps)) + offset
 
         return mapped, "logit" if k == 2 else "ovr"
@@ -206,7 +207,7 @@ def heads_of(model: BaseEstimator) -> tuple[Callable[[Any], FloatArray], str]:
 
 
 def _log_odds(inner: BaseEstimator, seen: Callable[[Any], Any]) -> Callable[[Any], FloatArray]:
-    def odds(X: Any) -> FloatArray:
+    def odds(X: TableLike) -> FloatArray:
         Z = seen(X)
         with np.errstate(divide="ignore"):
             own = getattr(inner, "predict_log_proba", lambda Z: np.log(inner.predict_proba(Z)))
@@ -252,7 +253,7 @@ def text_at(column: np.ndarray, value: Any) -> str:
     return str(np.datetime_as_string(moment, unit="D" if (day == moment).all() else "s")[0])
 
 
-def _some(X: Any, n: int, most: int) -> Any:
+def _some(X: TableLike, n: int, most: int) -> Any:
     """At most ``most`` rows, spread over the table."""
     places = np.unique(np.linspace(0, n - 1, min(n, most)).astype(int))
     return take(X, places)

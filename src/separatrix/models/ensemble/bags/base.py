@@ -26,6 +26,7 @@ from separatrix.core.caller import warn
 from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_dask, read_table, read_weights
 from separatrix.data.estimator import KW_ONLY, Estimator, constructor
+from separatrix.data.sources import TableLike
 from separatrix.growth.trees import Forest, sealed
 from separatrix.models.ensemble.bags.draws import Draws, columns_a_bag, rows_a_bag
 from separatrix.models.ensemble.bags.logistic_batch import fit_logistic_batch
@@ -86,7 +87,7 @@ class Bagging(Members, Estimator):
         """Set the score of what was ``said`` of the rows with bags to judge them; a sentence about it."""
         raise NotImplementedError
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit B learners to B bags of the rows X (n, p), y (n,); a row of weight 2 is drawn as two rows would be."""
         began = time.perf_counter()
         self._check()
@@ -162,7 +163,7 @@ class Bagging(Members, Estimator):
         if isinstance(base, type):
             raise TypeError(f"estimator is the class {base.__name__}: give a model, {base.__name__}()")
 
-    def _plan(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Plan:
+    def _plan(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Plan:
         """The table, the targets and the draws of all bags."""
         base = self._base()
         if is_dask(X):
@@ -196,7 +197,7 @@ class Bagging(Members, Estimator):
         classes = getattr(self, "classes_", None)
         return Plan(base, cells, target, codes, classes, draws, takes_weight, weight, n, present)
 
-    def _read(self, X: Any, base: Any, *, reset: bool) -> Any:
+    def _read(self, X: TableLike, base: Any, *, reset: bool) -> Any:
         """X as an array or CSR matrix; a frame stays one if it has words, or a pipeline may name its columns."""
         frame = hasattr(X, "columns") or hasattr(X, "column_names")
         if reset:
@@ -278,7 +279,7 @@ class Bagging(Members, Estimator):
         """Trees as one forest, where the learners are that, as they stand."""
         return forest_of(self.estimators_, getattr(self, "classes_", None)) if self._whole_tables() else None
 
-    def _columns_of(self, X: Any, bag: int) -> Any:
+    def _columns_of(self, X: TableLike, bag: int) -> Any:
         """X as bag number ``bag`` in the list of estimators sees it."""
         if self._whole_tables():
             return X
