@@ -181,8 +181,8 @@ class CostDisplay(_Cut):
 
     @classmethod
     def from_estimator(
-        cls, model: BaseEstimator, X: TableLike, y: Any = None, *, miss: float = 1.0, alarm: float = 1.0, label: Any = None,
-        title: str | None = None, ax: Axes | None = None, theme: str | None = None,
+        cls, model: BaseEstimator, X: TableLike, y: Any = None, *, miss: float = 1.0, alarm: float = 1.0,
+        label: Any = None, title: str | None = None, ax: Axes | None = None, theme: str | None = None,
     ) -> CostDisplay:  # fmt: skip
         """Draw ``predict_proba`` of a fitted classifier on rows X (n, p) with labels y (n,)."""
         read = cls._ask(model, X, y, label, "a cost")
