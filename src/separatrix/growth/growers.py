@@ -217,7 +217,7 @@ class Columns(Grows):
 def _tree(found: Any, dtype: Any, medians: bool, centre: float) -> Tree:
     """What a loop returned (see :mod:`separatrix.loops.trees.node`), as it is kept."""
     made, ends, sets, gains, depth = found
-    nodes = records(*made[:, [FEATURE, THRESHOLD, CHILD, EXTRA]].T, dtype)
+    nodes = records(made[:, FEATURE], made[:, THRESHOLD], made[:, CHILD], made[:, EXTRA], dtype)
     value = np.ascontiguousarray(ends[:, 1:])
     return Tree(
         nodes, made[:, IMPURITY].astype(np.float64 if medians else np.float32), made[:, COUNT].astype(np.int32),

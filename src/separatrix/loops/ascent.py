@@ -16,7 +16,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _draw(state):  # type: ignore[no-untyped-def]
+def _draw(state):
     """The next of a xorshift sequence, in place: the order of rows depends on its seed alone."""
     x = state[0]
     x ^= x << np.uint64(13)
@@ -27,7 +27,7 @@ def _draw(state):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def shuffle(active, count, state):  # type: ignore[no-untyped-def]
+def shuffle(active, count, state):
     """The first ``count`` entries in a new order (Fisher–Yates)."""
     for i in range(count - 1, 0, -1):
         j = np.int64(_draw(state) % np.uint64(i + 1))
@@ -35,7 +35,7 @@ def shuffle(active, count, state):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _best(beta, g, q, low, high, epsilon):  # type: ignore[no-untyped-def]
+def _best(beta, g, q, low, high, epsilon):
     """argmin of ½q(b − β)² + g(b − β) + ε|b| on [low, high]."""
     if q <= 0.0:  # an empty row: only the linear part is left
         return high if g + epsilon < 0.0 else low if g - epsilon > 0.0 else beta
@@ -47,7 +47,7 @@ def _best(beta, g, q, low, high, epsilon):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _settled(beta, g, low, high, epsilon, margin):  # type: ignore[no-untyped-def]
+def _settled(beta, g, low, high, epsilon, margin):
     """Whether the optimum of this row alone is its bound, or zero in a tube, by more than ``margin``."""
     if beta == low and low != 0.0:
         return g - epsilon >= margin
@@ -65,7 +65,7 @@ def _settled(beta, g, low, high, epsilon, margin):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def sparse_pass(  # type: ignore[no-untyped-def]
+def sparse_pass(
     data, indices, indptr, norms, target, low, high, bend, epsilon, rho, w, lift, beta, active, count, margin
 ):
     """One pass over the ``count`` active rows; returns (still active, largest violation).
@@ -99,7 +99,7 @@ def sparse_pass(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def dense_pass(X, norms, target, low, high, bend, epsilon, rho, w, lift, beta, active, count, margin):  # type: ignore[no-untyped-def]
+def dense_pass(X, norms, target, low, high, bend, epsilon, rho, w, lift, beta, active, count, margin):
     """As :func:`sparse_pass` for an array (n, p)."""
     worst, k, p = 0.0, 0, X.shape[1]
     while k < count:
@@ -127,9 +127,7 @@ def dense_pass(X, norms, target, low, high, bend, epsilon, rho, w, lift, beta, a
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def joint_pass(  # type: ignore[no-untyped-def]
-    data, indices, indptr, norms, own, others, codes, first, squared, rho, w, lift, beta, order
-):
+def joint_pass(data, indices, indptr, norms, own, others, codes, first, squared, rho, w, lift, beta, order):
     """One pass for the machines ``first`` … of one-vs-rest together: w (p, K) and β (n, K), a row of X is read once.
 
     Row i costs ``own_i`` in the machine of its class and ``others_i`` in the rest. Returns the largest violation.
@@ -186,7 +184,7 @@ def joint_pass(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def own_sums(data, indices, indptr, codes, first, beta, out):  # type: ignore[no-untyped-def]
+def own_sums(data, indices, indptr, codes, first, beta, out):
     """out_jk += Σ over rows of class first + k of β_ik x_ij: the positive part of each machine's weights."""
     for i in range(codes.shape[0]):
         k = codes[i] - first
@@ -198,7 +196,7 @@ def own_sums(data, indices, indptr, codes, first, beta, out):  # type: ignore[no
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _best_row(g, alpha, cost, mine, a, order, to):  # type: ignore[no-untyped-def]
+def _best_row(g, alpha, cost, mine, a, order, to):
     """argmin over α of ½a‖α‖² + (g − a·alpha)·α, Σα = 0, α_mine ≤ cost, the others ≤ 0 (Keerthi and others, 2008)."""
     k_count = g.shape[0]
     if a <= 0.0:  # an empty row: all its cost against one rival
@@ -223,7 +221,7 @@ def _best_row(g, alpha, cost, mine, a, order, to):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def together_pass(data, indices, indptr, norms, cost, codes, rho, w, lift, alpha, order):  # type: ignore[no-untyped-def]
+def together_pass(data, indices, indptr, norms, cost, codes, rho, w, lift, alpha, order):
     """One pass of the joint machine: w (p, K), α (n, K), a row's K numbers at once; returns the largest violation."""
     k_count = w.shape[1]
     g, to, sort = np.empty(k_count), np.empty(k_count), np.empty(k_count)

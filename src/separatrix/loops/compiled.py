@@ -16,10 +16,11 @@ from typing import Any
 
 from numba import njit
 
-loop: Any = njit(cache=True, nogil=True, error_model="numpy")
-inner: Any = njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+_compile: Any = njit  # its types leave some options out
+loop = _compile(cache=True, nogil=True, error_model="numpy")
+inner = _compile(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def loop_with(fastmath: set[str]) -> Any:
     """As :data:`loop`, with some of the liberties that LLVM knows."""
-    return njit(cache=True, nogil=True, error_model="numpy", fastmath=fastmath)
+    return _compile(cache=True, nogil=True, error_model="numpy", fastmath=fastmath)

@@ -16,7 +16,7 @@ RUN = 128  # rows added up before they join the total
 
 
 @njit(cache=True, nogil=True)
-def class_power_sums(X, codes, weight, first, second):  # type: ignore[no-untyped-def]
+def class_power_sums(X, codes, weight, first, second):
     """Add each class's sums of x and x² (rows of code −1 are left out); ``weight`` may be empty (all one)."""
     n, p = X.shape
     classes = first.shape[0]
@@ -41,7 +41,7 @@ def class_power_sums(X, codes, weight, first, second):  # type: ignore[no-untype
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def quadratic_scores(X, square, slope, constant, out):  # type: ignore[no-untyped-def]
+def quadratic_scores(X, square, slope, constant, out):
     """out_ik += constant_k + Σ_j x_ij (square_kj x_ij + slope_kj)."""
     n, p = X.shape
     for i in range(n):

@@ -18,7 +18,7 @@ TIE = 1e-12  # bits a row below which two cuts count as equally good: the lower 
 
 
 @njit(cache=True, nogil=True)
-def blocks_of(x, codes, weight, n_classes):  # type: ignore[no-untyped-def]
+def blocks_of(x, codes, weight, n_classes):
     """(entry_class, entry_weight, start, low, high) from values in ascending order; empty ``weight`` means ones.
 
     Block b holds the entries start[b] … start[b+1] − 1 and the values from low[b] to high[b].
@@ -60,12 +60,12 @@ def blocks_of(x, codes, weight, n_classes):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _xlog2x(x):  # type: ignore[no-untyped-def]
+def _xlog2x(x):
     return x * np.log2(x) if x > 0.0 else 0.0
 
 
 @njit(cache=True, nogil=True)
-def _add(total, lost, term):  # type: ignore[no-untyped-def]
+def _add(total, lost, term):
     """Kahan: (total + term, what rounding lost)."""
     term -= lost
     new = total + term
@@ -73,7 +73,7 @@ def _add(total, lost, term):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _best_cut(entry_class, entry_weight, start, a, b, total, left, remaining):  # type: ignore[no-untyped-def]
+def _best_cut(entry_class, entry_weight, start, a, b, total, left, remaining):
     """The cut of least E among blocks a … b − 1, or −1 where the description length refuses it.
 
     ``total`` and ``left`` (weights) and ``remaining`` (entries), by class, are scratch space, all zero before and
@@ -128,7 +128,7 @@ def _best_cut(entry_class, entry_weight, start, a, b, total, left, remaining):  
 
 
 @njit(cache=True, nogil=True)
-def accepted_cuts(entry_class, entry_weight, start, n_classes):  # type: ignore[no-untyped-def]
+def accepted_cuts(entry_class, entry_weight, start, n_classes):
     """For every block whether a cut follows it: the best cut of all blocks, then of each half, while accepted."""
     n_blocks = start.shape[0] - 1
     chosen = np.zeros(n_blocks, np.bool_)

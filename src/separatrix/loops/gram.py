@@ -19,7 +19,7 @@ _FAST = {"contract", "nnan", "nsz"}  # nothing here is NaN: the cells were check
 
 
 @intrinsic
-def _bits(context, number):  # type: ignore[no-untyped-def]
+def _bits(context, number):
     """The bits of a float as a whole number of its size."""
     wide = number.bitwidth
     whole = types.int32 if wide == 32 else types.int64
@@ -27,14 +27,14 @@ def _bits(context, number):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def _number(context, bits):  # type: ignore[no-untyped-def]
+def _number(context, bits):
     """The float that has these bits."""
     kind, real = (types.float32, ir.FloatType()) if bits.bitwidth == 32 else (types.float64, ir.DoubleType())
     return kind(bits), lambda c, builder, s, args: builder.bitcast(args[0], real)
 
 
 @njit(inline="always", fastmath=_FAST)
-def _two_to_single(t):  # type: ignore[no-untyped-def]
+def _two_to_single(t):
     """2^t, −126 ≤ t ≤ 0; adding 1.5·2²³ rounds t, and leaves the whole number in the lowest bits."""
     z = t + np.float32(12582912.0)
     f = t - (z - np.float32(12582912.0))
@@ -49,7 +49,7 @@ def _two_to_single(t):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always", fastmath=_FAST)
-def _two_to_double(t):  # type: ignore[no-untyped-def]
+def _two_to_double(t):
     """2^t, −1022 ≤ t ≤ 0, as :func:`_two_to_single`."""
     z = t + 6755399441055744.0
     f = t - (z - 6755399441055744.0)
@@ -68,7 +68,7 @@ def _two_to_double(t):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def radial_single(dots, half_a, half_b, dest, slots, offset):  # type: ignore[no-untyped-def]
+def radial_single(dots, half_a, half_b, dest, slots, offset):
     """dest[slots_r, offset + j] = 2^(dots_rj − half_a_r − half_b_j) in single precision; dest is not dots."""
     count, width = dots.shape
     for r in range(count):
@@ -80,7 +80,7 @@ def radial_single(dots, half_a, half_b, dest, slots, offset):  # type: ignore[no
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def radial_double(dots, half_a, half_b, dest, slots, offset):  # type: ignore[no-untyped-def]
+def radial_double(dots, half_a, half_b, dest, slots, offset):
     """As :func:`radial_single`, in double precision; ``dest`` may hold single ones."""
     count, width = dots.shape
     for r in range(count):
@@ -92,7 +92,7 @@ def radial_double(dots, half_a, half_b, dest, slots, offset):  # type: ignore[no
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def radial_single_here(dots, half_a, half_b):  # type: ignore[no-untyped-def]
+def radial_single_here(dots, half_a, half_b):
     """dots_rj = 2^(dots_rj − half_a_r − half_b_j) in place, which two names of one array would hide."""
     count, width = dots.shape
     for r in range(count):
@@ -103,7 +103,7 @@ def radial_single_here(dots, half_a, half_b):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def radial_double_here(dots, half_a, half_b):  # type: ignore[no-untyped-def]
+def radial_double_here(dots, half_a, half_b):
     """As :func:`radial_single_here`, in double precision."""
     count, width = dots.shape
     for r in range(count):
@@ -114,7 +114,7 @@ def radial_double_here(dots, half_a, half_b):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def power(dots, gamma, coef0, degree, dest, slots, offset):  # type: ignore[no-untyped-def]
+def power(dots, gamma, coef0, degree, dest, slots, offset):
     """dest[slots_r, offset + j] = (gamma·dots_rj + coef0)^degree, degree a whole number."""
     count, width = dots.shape
     for r in range(count):
@@ -128,7 +128,7 @@ def power(dots, gamma, coef0, degree, dest, slots, offset):  # type: ignore[no-u
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def add_rows(cache, slots, coef, first, last, score):  # type: ignore[no-untyped-def]
+def add_rows(cache, slots, coef, first, last, score):
     """score_j += Σ_k coef_k cache[slots_k, j] for first ≤ j < last, four rows at a time; sums are double."""
     count = slots.shape[0]
     whole = count // 4 * 4
@@ -151,7 +151,7 @@ def add_rows(cache, slots, coef, first, last, score):  # type: ignore[no-untyped
 
 
 @njit(cache=True, nogil=True)
-def gather(cells, rows, columns, dest, slots):  # type: ignore[no-untyped-def]
+def gather(cells, rows, columns, dest, slots):
     """dest[slots_k, l] = cells[rows_k, columns_l]."""
     for k in range(rows.shape[0]):
         row = cells[rows[k]]
@@ -161,7 +161,7 @@ def gather(cells, rows, columns, dest, slots):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def narrow(flat, used, width, columns):  # type: ignore[no-untyped-def]
+def narrow(flat, used, width, columns):
     """Keep only the given (rising) columns of ``used`` rows of a flat cache, in place."""
     to = 0
     for r in range(used):

@@ -15,7 +15,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def centred_rows(X, centre, root, out):  # type: ignore[no-untyped-def]
+def centred_rows(X, centre, root, out):
     """out_ij = (x_ij − centre_j) root_i, and root_i in a last column where there is one more than X has."""
     n, p = X.shape
     lift = out.shape[1] > p
@@ -28,7 +28,7 @@ def centred_rows(X, centre, root, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def picked_rows(X, at, centre, root, out):  # type: ignore[no-untyped-def]
+def picked_rows(X, at, centre, root, out):
     """As :func:`centred_rows`, of the rows ``at`` only."""
     p = X.shape[1]
     lift = out.shape[1] > p
@@ -41,7 +41,7 @@ def picked_rows(X, at, centre, root, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def advance(t, eta, alpha, room, s, xi, d_eta, d_alpha, d_s, d_xi):  # type: ignore[no-untyped-def]
+def advance(t, eta, alpha, room, s, xi, d_eta, d_alpha, d_s, d_xi):
     """One step of length t along the direction."""
     for i in range(eta.shape[0]):
         eta[i] += t * d_eta[i]
@@ -53,7 +53,7 @@ def advance(t, eta, alpha, room, s, xi, d_eta, d_alpha, d_s, d_xi):  # type: ign
 
 
 @njit(cache=True, nogil=True)
-def weigh(sign, target, cap, eta, alpha, room, s, xi, root, pull, sums):  # type: ignore[no-untyped-def]
+def weigh(sign, target, cap, eta, alpha, room, s, xi, root, pull, sums):
     """Row weights √Σ 1/D with D = ξ/m + s/α, and the predictor's pull Σ sign·q/D over that root, q = target − sign·η.
 
     ``sums`` gains (Σ αs + mξ, Σ cap·max(0, q), Σ α·target).
@@ -80,7 +80,7 @@ def weigh(sign, target, cap, eta, alpha, room, s, xi, root, pull, sums):  # type
 
 
 @njit(cache=True, nogil=True)
-def predict(sign, target, cap, eta, alpha, room, s, xi, d_eta, second, third, pulls, sums):  # type: ignore[no-untyped-def]
+def predict(sign, target, cap, eta, alpha, room, s, xi, d_eta, second, third, pulls, sums):
     """What the predictor's d_eta does: products for the corrector, its pulls, and sums.
 
     ``second`` = dα·ds, ``third`` = dα·dξ; ``pulls`` (n, 2): the corrector's pull is pull + σμ·pulls₀ + pulls₁.
@@ -126,7 +126,7 @@ def predict(sign, target, cap, eta, alpha, room, s, xi, d_eta, second, third, pu
 
 
 @njit(cache=True, nogil=True)
-def correct(mu, sign, target, cap, eta, alpha, room, s, xi, d_eta, d_alpha, d_s, d_xi):  # type: ignore[no-untyped-def]
+def correct(mu, sign, target, cap, eta, alpha, room, s, xi, d_eta, d_alpha, d_s, d_xi):
     """The corrector's direction from its d_eta (``d_alpha`` and ``d_xi`` come in as ``second`` and ``third``).
 
     ``mu`` is what each product is aimed at; returns the largest step.

@@ -34,7 +34,7 @@ intrinsic: Any = extending.intrinsic  # what it makes of a function is called wi
 
 
 @intrinsic
-def _prefetch(typingctx, array, at):  # type: ignore[no-untyped-def]
+def _prefetch(typingctx, array, at):
     """Ask for the cache line that holds element ``at`` of a contiguous array (by its flat index)."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -53,7 +53,7 @@ def _prefetch(typingctx, array, at):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _drawn(state):  # type: ignore[no-untyped-def]
+def _drawn(state):
     """The 64 bits of splitmix64 that belong to a state."""
     z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -61,7 +61,7 @@ def _drawn(state):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _shuffle(a, first, last, state):  # type: ignore[no-untyped-def]
+def _shuffle(a, first, last, state):
     """Fisher and Yates on a[first:last]; the next state. Of fewer than 2¹⁶ places two are drawn at once: 32 bits
     choose one of them evenly to 1 in 65,536."""
     at = last - 1
@@ -87,7 +87,7 @@ def _shuffle(a, first, last, state):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def shuffled(rows, seed):  # type: ignore[no-untyped-def]
+def shuffled(rows, seed):
     """A uniformly random order of the given rows.
 
     >>> sorted(shuffled(np.arange(5), 3).tolist())
@@ -99,7 +99,7 @@ def shuffled(rows, seed):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def dealt(rows, seed, block, window):  # type: ignore[no-untyped-def]
+def dealt(rows, seed, block, window):
     """(order, as dealt): blocks of neighbouring rows in random order, then rows shuffled within each window.
 
     Rows of one block stay within a window of each other; every window mixes window/block blocks from all over the
@@ -122,7 +122,7 @@ def dealt(rows, seed, block, window):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def _step(typingctx, X, now, following, w, whole, move):  # type: ignore[no-untyped-def]
+def _step(typingctx, X, now, following, w, whole, move):
     """(w·x_k, x_i·x_k), and w ← w + move x_i, over the first ``whole`` cells, a multiple of LANES, of two rows.
 
     Row i begins at the flat index ``now``, row k at ``following``. Written for vectors: left to the compiler, the
@@ -173,7 +173,7 @@ def _step(typingctx, X, now, following, w, whole, move):  # type: ignore[no-unty
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _score(X, i, w):  # type: ignore[no-untyped-def]
+def _score(X, i, w):
     score = w[X.shape[1]]
     for j in range(X.shape[1]):
         score += np.float64(X[i, j]) * w[j]
@@ -181,7 +181,7 @@ def _score(X, i, w):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def dense_scores(X, w):  # type: ignore[no-untyped-def]
+def dense_scores(X, w):
     """w·x_i + b (n,) in double precision of row-major X (n, p), w (p+1,); O(np), one thread.
 
     >>> dense_scores(np.array([[1.0, 2.0], [0.0, 1.0]], dtype=np.float32), np.array([3.0, -1.0, 0.5]))
@@ -194,9 +194,7 @@ def dense_scores(X, w):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def dense_pass(  # type: ignore[no-untyped-def]
-    X, sign, scale, eta, one, order, fetch, ahead, begin, w, counts, drift, late, tally, record
-):
+def dense_pass(X, sign, scale, eta, one, order, fetch, ahead, begin, w, counts, drift, late, tally, record):
     """Visit order[begin:] and move w at each mistake; X is row-major, ``one`` is 1, or 0 as w[p]: no intercept.
 
     The answer is where the pass ended: early before a mistake that breaks a run longer than ``record``, and at −1 − i
@@ -266,7 +264,7 @@ def dense_pass(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def csr_pass(  # type: ignore[no-untyped-def]
+def csr_pass(
     data, indices, indptr, sign, scale, eta, one, order, begin, w, counts, drift, late, tally, record
 ):
     """As :func:`dense_pass`, for the three vectors of a CSR matrix; O(stored cells)."""
@@ -311,7 +309,7 @@ def csr_pass(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def next_mistake(scores, sign, order, begin):  # type: ignore[no-untyped-def]
+def next_mistake(scores, sign, order, begin):
     """Where in the order the first row from ``begin`` with y_i f_i ≤ 0 (or no number) stands; its end if none.
 
     >>> int(next_mistake(np.array([1.0, -1.0]), np.array([1, 1], np.int8), np.arange(2), 0))

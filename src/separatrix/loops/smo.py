@@ -18,7 +18,7 @@ FAR_SINGLE = 1e18
 
 
 @njit(cache=True, nogil=True)
-def slopes(score, position, linear, beta, low, high, v):  # type: ignore[no-untyped-def]
+def slopes(score, position, linear, beta, low, high, v):
     """v_t = −score − linear; (largest v that may rise, where, smallest that may fall, where)."""
     up, lo = -np.inf, np.inf
     i, j = -1, -1
@@ -33,7 +33,7 @@ def slopes(score, position, linear, beta, low, high, v):  # type: ignore[no-unty
 
 
 @njit(cache=True, nogil=True)
-def choose(v, beta, low, high, up, i, lo, j, kept, want):  # type: ignore[no-untyped-def]
+def choose(v, beta, low, high, up, i, lo, j, kept, want):
     """The pair that violates most, the variables kept, and about ``want`` others by how much they violate.
 
     One pass makes two histograms of v between lo and up, a second takes the outermost bins.
@@ -98,7 +98,7 @@ def choose(v, beta, low, high, up, i, lo, j, kept, want):  # type: ignore[no-unt
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "nsz", "nnan"})
-def pairs(K, row, v, beta, low, high, tol, share, limit, negative):  # type: ignore[no-untyped-def]
+def pairs(K, row, v, beta, low, high, tol, share, limit, negative):
     """Best pairs of the working set until v spreads no more than max(tol, share·its first spread).
 
     ``K`` (r, q) rows of the working set's kernel matrix, ``row`` (q,) which of them is whose. Returns the number of
@@ -172,7 +172,7 @@ def pairs(K, row, v, beta, low, high, tol, share, limit, negative):  # type: ign
 
 
 @njit(cache=True, nogil=True)
-def levelled(v, group, beta, low, high, count):  # type: ignore[no-untyped-def]
+def levelled(v, group, beta, low, high, count):
     """v less the middle of its group's violation, so that groups compare: (up, where, lo, where) of the worst.
 
     Within a group only differences matter; ``count`` groups, each with a sum of its own to keep.
@@ -204,7 +204,7 @@ def levelled(v, group, beta, low, high, count):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def pairs_within(K, row, group, v, beta, low, high, tol, share, limit, negative):  # type: ignore[no-untyped-def]
+def pairs_within(K, row, group, v, beta, low, high, tol, share, limit, negative):
     """As :func:`pairs` where both variables of a pair are of one group, 0 or 1, whose sum stays."""
     q = v.shape[0]
     goal, gained, indefinite = tol, 0.0, False
@@ -261,7 +261,7 @@ def pairs_within(K, row, group, v, beta, low, high, tol, share, limit, negative)
 
 
 @njit(cache=True, nogil=True)
-def settled(v, beta, low, high, up, lo, position, keep):  # type: ignore[no-untyped-def]
+def settled(v, beta, low, high, up, lo, position, keep):
     """keep[position_t] = True where a variable is free or its bound is not yet beyond doubt."""
     for t in range(v.shape[0]):
         if (beta[t] >= high[t] and v[t] > up) or (beta[t] <= low[t] and v[t] < lo):

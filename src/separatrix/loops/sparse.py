@@ -12,7 +12,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def scores_1(data, indices, indptr, w, offset, out):  # type: ignore[no-untyped-def]
+def scores_1(data, indices, indptr, w, offset, out):
     """out_i = offset + Σ_j x_ij w_j."""
     for i in range(out.shape[0]):
         total = offset
@@ -22,7 +22,7 @@ def scores_1(data, indices, indptr, w, offset, out):  # type: ignore[no-untyped-
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def scores_k(data, indices, indptr, w, offset, out):  # type: ignore[no-untyped-def]
+def scores_k(data, indices, indptr, w, offset, out):
     """out_ik = offset_k + Σ_j x_ij w_jk, four cells at a time: ``out`` is then read and written a fourth as often."""
     k_count = w.shape[1]
     for i in range(out.shape[0]):
@@ -44,7 +44,7 @@ def scores_k(data, indices, indptr, w, offset, out):  # type: ignore[no-untyped-
 
 
 @njit(cache=True, nogil=True)
-def back_1(data, indices, indptr, slope, out):  # type: ignore[no-untyped-def]
+def back_1(data, indices, indptr, slope, out):
     """out_j += Σ_i x_ij s_i."""
     for i in range(slope.shape[0]):
         s = slope[i]
@@ -53,7 +53,7 @@ def back_1(data, indices, indptr, slope, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def back_k(data, indices, indptr, slope, out):  # type: ignore[no-untyped-def]
+def back_k(data, indices, indptr, slope, out):
     """out_jk += Σ_i x_ij s_ik."""
     k_count = slope.shape[1]
     for i in range(slope.shape[0]):
@@ -65,7 +65,7 @@ def back_k(data, indices, indptr, slope, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def add_rows(data, indices, indptr, rows, weight, out):  # type: ignore[no-untyped-def]
+def add_rows(data, indices, indptr, rows, weight, out):
     """out_j += Σ_i w_i x_ij over the given rows; ``weight`` may be empty (all one)."""
     if weight.shape[0] == 0:
         for at_row in range(rows.shape[0]):
@@ -80,7 +80,7 @@ def add_rows(data, indices, indptr, rows, weight, out):  # type: ignore[no-untyp
 
 
 @njit(cache=True, nogil=True)
-def column_sums(data, indices, spread, sums):  # type: ignore[no-untyped-def]
+def column_sums(data, indices, spread, sums):
     """Per column (Σ w x, Σ w x²) over the stored cells, side by side; ``spread`` is each cell's weight (or empty)."""
     weighted = spread.shape[0] > 0
     for at in range(data.shape[0]):

@@ -348,7 +348,7 @@ def grow_best(
     """
     p = codes.shape[0]
     n = idx.shape[0]
-    zero = np.int64(0)  # a literal would have helpers compiled for it
+    zero: Any = np.int64(0)  # a literal would have helpers compiled for it
     many = classes > 2
     two = classes == 2
     width = classes if many else 2

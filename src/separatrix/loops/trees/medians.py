@@ -11,6 +11,8 @@ O(log m). Notes [6321] "Bagging", "Extremely randomized trees"; rows E3, E4. Sha
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from separatrix.loops.compiled import inner, loop
@@ -280,7 +282,7 @@ def grow_absolute(
     """
     p = nominal.shape[0]
     n = idx.shape[0]
-    zero = np.int64(0)  # a literal would have helpers compiled for it
+    zero: Any = np.int64(0)  # a literal would have helpers compiled for it
     never = zero > 0
     made, ends, sets, stack = begun(n, zero + 1, key)
     gains, columns, go, bi, bw = workspace(n, p, never)

@@ -11,6 +11,8 @@ copied once, and its whole subtree is grown in the cache. Cost: O(n K) a level. 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from separatrix.loops.compiled import inner, loop, loop_with
@@ -183,7 +185,7 @@ def grow_random(
     """
     p = cells.shape[0]
     n = idx.shape[0]
-    zero = np.int64(0)  # a literal would have helpers compiled for it
+    zero: Any = np.int64(0)  # a literal would have helpers compiled for it
     many = classes > 2
     two = classes == 2
     made, ends, sets, stack = begun(n, max(classes, 1), key)
