@@ -17,7 +17,7 @@ from typing import Any
 from numba import njit
 
 _compile: Any = njit  # its types leave some options out
-loop = _compile(cache=True, nogil=True, error_model="numpy")
+loop = _compile(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 inner = _compile(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 

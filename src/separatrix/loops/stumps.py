@@ -80,15 +80,28 @@ def group(codes, order, starts):
 @loop
 def sort_bin(X, rows, j, part, ends):
     """Sort the rows of one bin by their value in column j; ``ends``: the next row's value is another."""
-    values = np.empty(part.shape[0])
-    before = np.empty(part.shape[0], part.dtype)
-    for at in range(part.shape[0]):
-        before[at] = part[at]
+    m = part.shape[0]
+    values, other = np.empty(m), np.empty(m)
+    places = np.empty(m, part.dtype)
+    for at in range(m):
         values[at] = X[rows[part[at]], j]
-    by_value = np.argsort(values)
-    for at in range(part.shape[0]):
-        part[at] = before[by_value[at]]
-        ends[at] = at + 1 == part.shape[0] or values[by_value[at]] < values[by_value[at + 1]]
+    width = 1
+    while width < m:  # runs of this width are in order: two and two are merged
+        for start in range(0, m, 2 * width):
+            a, b, end = start, min(start + width, m), min(start + 2 * width, m)
+            middle = b
+            for at in range(start, end):
+                if a < middle and (b == end or values[a] <= values[b]):
+                    other[at], places[at] = values[a], part[a]
+                    a += 1
+                else:
+                    other[at], places[at] = values[b], part[b]
+                    b += 1
+        for at in range(m):
+            values[at], part[at] = other[at], places[at]
+        width *= 2
+    for at in range(m):
+        ends[at] = at + 1 == m or values[at] < values[at + 1]
 
 
 @loop
