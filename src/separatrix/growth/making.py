@@ -1,8 +1,8 @@
 """A tree in the making: its tables, made longer whenever a loop has filled one, and room for its rows to be parted.
 
 Arrays are made here and not in the loops, where each kind of array takes Numba a tenth of a second more to compile.
-Which tables there are: :mod:`separatrix.loops.trees.node`. Memory: 13 bytes a row,
-and 8 more where rows have weights.
+Which tables there are: :mod:`separatrix.loops.trees.node`. Memory: 13 bytes a
+row, and 8 more where rows have weights.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.loops.trees.node import DEEPEST, LEAVES, NODES, SETS, WAITING
+
+START = 4096  # leaves there is room for at first: seldom has a loop to be called again
 
 
 @dataclass(frozen=True)
@@ -46,12 +48,10 @@ def make(
     n = len(idx)
     stack = np.zeros((64, 7), np.int64)
     stack[0, 2], stack[0, 6] = n, np.uint64(key).view(np.int64)
+    leaves = min(n, START)
     tables: list[np.ndarray] = [
-        np.empty((256, 7)),
-        np.empty((128, 1 + values)),
-        np.empty((16, 1), np.int64),
-        stack,
-    ]
+        np.empty((2 * leaves + 1, 7)), np.empty((leaves + 1, 1 + values)), np.empty((16, 1), np.int64), stack
+    ]  # fmt: skip
     filled = np.array([1, 1, 0, 0, 0], dtype=np.int64)
     gains = np.zeros(p)
     parting = np.empty(n, np.uint8), np.empty_like(idx), np.empty_like(y), np.empty(1 if unit else n)
