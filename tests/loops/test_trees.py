@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from separatrix.growth.forest import tree_key
 from separatrix.growth.growers import Binned, Columns, Options
 from separatrix.growth.trees import Tree
-from separatrix.loops.trees.node import tree_key
 from separatrix.loops.trees.walk import add_leaves
 
 

@@ -19,7 +19,22 @@ from separatrix.data.engine import each_in_threads
 from separatrix.data.interrupts import until_interrupted
 from separatrix.growth.growers import Binned, Columns, Options
 from separatrix.growth.trees import Forest, Tree, one_leaf
-from separatrix.loops.trees.node import tree_key
+from separatrix.loops.trees.node import STEP
+
+
+def tree_key(seed: int, tree: int, purpose: int) -> int:
+    """The 64 bits (splitmix64) that belong to (seed, purpose, tree).
+
+    >>> len({tree_key(*key) for key in ((0, 1, 0), (0, 0, 1), (1, 0, 0))})
+    3
+    """
+    z = 0
+    for part in (seed, purpose, tree):
+        z = ((z ^ part) + int(STEP)) % (1 << 64)
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % (1 << 64)
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % (1 << 64)
+        z ^= z >> 31
+    return z
 
 
 def tree_seeds(seed: int, count: int) -> list[int]:
@@ -31,7 +46,7 @@ def tree_seeds(seed: int, count: int) -> list[int]:
     found: dict[int, None] = {}
     number = 0
     while len(found) < count:
-        found[int(tree_key(seed, number, 2)) >> 33] = None
+        found[tree_key(seed, number, 2) >> 33] = None
         number += 1
     return list(found)
 

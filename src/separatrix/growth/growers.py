@@ -11,6 +11,7 @@ log₂ n levels and more; memory: one byte a cell (extra-trees: eight).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.engine import each_in_threads
+from separatrix.growth.making import Grown, make
 from separatrix.growth.order import best_first
 from separatrix.growth.trees import Tree, records
 from separatrix.loops.trees.best import grow_best
@@ -31,6 +33,7 @@ from separatrix.loops.trees.node import (
     GAIN,
     GINI,
     IMPURITY,
+    LOCAL,
     MIDDLE,
     MISSING,
     THRESHOLD,
@@ -64,10 +67,14 @@ class Options:
     max_leaves: int | None = None
 
 
+_Way = tuple[Callable[..., Any], tuple[Any, ...], tuple[Any, ...]]
+
+
 class Grows:
-    """A table in the form that a way of growing reads it; ``_grown`` are that way's arrays of nodes."""
+    """A table in the form that a way of growing reads it."""
 
     dtype: Any  # of cells and thresholds at prediction
+    nominal: np.ndarray
 
     def grow(
         self,
@@ -85,21 +92,31 @@ class Grows:
         most, deepest = options.max_leaves, options.max_depth
         limits = (
             options.tests, deepest if most is None else min(deepest, most - 1), options.min_split, options.min_leaf,
-            options.min_weight_fraction * total, options.min_decrease * total, key,
+            options.min_weight_fraction * total, options.min_decrease * total,
         )  # fmt: skip
         medians = options.criterion == "absolute_error"
+        p = len(self.nominal)
         if medians:
             order = np.argsort(y, kind="stable")
-            found = self._medians(rows[order], y[order], w[order], *limits)
+            stretch = rows[order], y[order], w[order]
+            loop, given, room = self._medians(len(rows))
+            found = make(loop, (*given, *stretch, *limits), stretch, p, 1, False, key, room)
         else:
-            found = self._grown(rows, y, w, unit, classes, CRITERIA[options.criterion], *limits)
+            stretch = rows, y, w
+            loop, given, room = self._means(len(rows), max(classes, 2))
+            sides = (np.empty(classes), np.empty(classes)) if classes > 2 else (None, None)
+            how = unit, classes == 2, CRITERIA[options.criterion]
+            given = *given, *stretch, *how, *limits
+            found = make(loop, given, stretch, p, max(classes, 1), unit, key, (*sides, *room))
         tree = _tree(found, self.dtype, medians, centre)
         return tree if most is None else best_first(tree, most, options.criterion)
 
-    def _grown(self, *rest: Any) -> Any:
+    def _means(self, n: int, width: int) -> _Way:
+        """A loop for a tree of n rows by means or by shares of classes, and what it is given first and last."""
         raise NotImplementedError
 
-    def _medians(self, *rest: Any) -> Any:
+    def _medians(self, n: int) -> _Way:
+        """The same for a tree of medians."""
         raise NotImplementedError
 
 
@@ -151,12 +168,17 @@ class Binned(Grows):
         """Columns of one value, or of missing cells only (p,)."""
         return np.asarray((self.codes == self.codes[:, :1]).all(axis=1))
 
-    def _grown(self, *rest: Any) -> Any:
-        return grow_best(self.codes, self.low, self.high, self.nominal, *rest)
+    def _means(self, n: int, width: int) -> _Way:
+        return grow_best, (self.codes, self.low, self.high, self.nominal), (
+            np.zeros(256 * width), np.zeros(256, np.int64), np.zeros(4, np.uint64), np.empty(256, np.int64),
+            np.zeros(3, np.int64), np.empty((len(self.nominal), LOCAL), np.uint8),
+        )  # fmt: skip
 
-    def _medians(self, *rest: Any) -> Any:
-        none = np.empty((0, 0), np.float32)
-        return grow_absolute(self.codes, self.low, self.high, none, self.nominal, False, *rest)
+    def _medians(self, n: int) -> _Way:
+        return grow_absolute, (self.codes, self.low, self.high, None, self.nominal), (
+            np.empty(n, np.int64), np.zeros(258, np.int64), np.empty(256, np.int64), np.zeros(3, np.int64),
+            np.zeros((4, 256)), np.empty((n + 1, 2)), None, None,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,23 +228,27 @@ class Columns(Grows):
             same[j] = gone.all() or (not gone.any() and (column == column[0]).all())
         return np.asarray(same)
 
-    def _grown(self, *rest: Any) -> Any:
-        return grow_random(self.cells, self.table, self.nominal, self.odd, *rest)
+    def _means(self, n: int, width: int) -> _Way:
+        p = len(self.nominal)
+        near = np.empty(min(LOCAL, max(32, 32768 // p)) * p, np.float32)
+        best, (v, u) = np.empty(width) if width > 2 else None, np.empty((2, n), np.float32)
+        return grow_random, (self.cells.ravel(), self.table, self.nominal, self.odd), (best, v, u, near)
 
-    def _medians(self, *rest: Any) -> Any:
-        codes, none = np.empty((0, 0), np.uint8), np.empty((0, 0))
-        return grow_absolute(codes, none, none, self.cells, self.nominal, True, *rest)
+    def _medians(self, n: int) -> _Way:
+        v, u = np.empty((2, n), np.float32)
+        given = None, None, None, self.cells.ravel(), self.nominal
+        return grow_absolute, given, (*[None] * 6, v, u)
 
 
-def _tree(found: Any, dtype: Any, medians: bool, centre: float) -> Tree:
-    """What a loop returned (see :mod:`separatrix.loops.trees.node`), as it is kept."""
-    made, ends, sets, gains, depth = found
+def _tree(found: Grown, dtype: Any, medians: bool, centre: float) -> Tree:
+    """What has been grown, as it is kept."""
+    made, ends = found.made, found.ends
     nodes = records(made[:, FEATURE], made[:, THRESHOLD], made[:, CHILD], made[:, EXTRA], dtype)
     value = np.ascontiguousarray(ends[:, 1:])
     return Tree(
         nodes, made[:, IMPURITY].astype(np.float64 if medians else np.float32), made[:, COUNT].astype(np.int32),
-        value + centre if centre else value, ends[:, 0].copy(), sets.ravel().view(np.uint64), gains, int(depth),
-        made[:, MIDDLE] + centre if medians else None,
+        value + centre if centre else value, ends[:, 0].copy(), found.sets.ravel().view(np.uint64), found.gains,
+        found.depth, made[:, MIDDLE] + centre if medians else None,
     )  # fmt: skip
 
 

@@ -11,15 +11,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from heapq import heappop, heappush
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
 
+if TYPE_CHECKING:
+    from separatrix.growth.trees import Tree
 
-def best_first(tree: Any, leaves: int, criterion: str) -> Any:
-    """The tree (:class:`separatrix.growth.trees.Tree`) with its best ``leaves`` − 1 splits."""
+
+def best_first(tree: Tree, leaves: int, criterion: str) -> Tree:
+    """The tree with its best ``leaves`` − 1 splits."""
     if tree.n_leaves <= leaves:
         return tree
     weight, total = tree.gathered()
@@ -47,7 +50,7 @@ def best_first(tree: Any, leaves: int, criterion: str) -> Any:
     )  # fmt: skip
 
 
-def split_gains(tree: Any, weight: FloatArray, total: FloatArray, criterion: str) -> FloatArray:
+def split_gains(tree: Tree, weight: FloatArray, total: FloatArray, criterion: str) -> FloatArray:
     """What each node's split takes from W·impurity, 0 for leaves (nodes,); entropy in bits."""
     out = np.zeros(len(weight))
     i = np.flatnonzero(tree.splits)
@@ -65,7 +68,7 @@ def split_gains(tree: Any, weight: FloatArray, total: FloatArray, criterion: str
     return np.maximum(out, 0.0)
 
 
-def _first(tree: Any, gain: FloatArray, leaves: int) -> np.ndarray:
+def _first(tree: Tree, gain: FloatArray, leaves: int) -> np.ndarray:
     """Which nodes are split by the first ``leaves`` − 1 splits; of equal gains (to nine digits) the first node's."""
     feature, child = tree.feature, tree.child
     kept = np.zeros(len(feature), dtype=bool)
@@ -81,7 +84,7 @@ def _first(tree: Any, gain: FloatArray, leaves: int) -> np.ndarray:
     return kept
 
 
-def _depth(tree: Any, stays: np.ndarray) -> int:
+def _depth(tree: Tree, stays: np.ndarray) -> int:
     return max(d for d, nodes in enumerate(tree.levels()) if stays[nodes].any())
 
 

@@ -35,12 +35,13 @@ if TYPE_CHECKING:
 CRITERIA = {"error": 0, "gini": 1, "entropy": 2}
 SAMPLE = 4096  # rows whose values place the bins' edges
 TOGETHER = 8  # columns read at once: a row's share is a line of cache
+Worth = int | float  # of a test: weight put right (a whole number), or −impurity
 ROUNDING_BITS = 40  # tests within 2⁻⁴⁰ of the whole weight of each other are equally good
 LIGHT = 1 << 16  # cells up to which one thread is soonest
 
 
 @dataclass(frozen=True)
-class Choice:
+class PlacedTest:
     """A test by where it lies in the layout."""
 
     column: int
@@ -98,23 +99,23 @@ class Bins:
         each_in_threads(work, _runs(np.arange(len(self.columns) + 1) * len(w)))
         return int(self._search(w, total, int(self.surveys[:, 0].max()), False, 0)[0])
 
-    def first(self, goal: int, w: np.ndarray, total: np.ndarray, slack: int) -> Choice:
+    def first(self, goal: Worth, w: np.ndarray, total: np.ndarray, slack: Worth) -> PlacedTest:
         _, j, cut, inner, goes = self._search(w, total, goal, True, slack)
         goes = bool(goes) if self.some[j] else None
-        return Choice(int(self.columns[j]), "number", int(cut), int(inner), goes)
+        return PlacedTest(int(self.columns[j]), "number", int(cut), int(inner), goes)
 
-    def _search(self, w: np.ndarray, total: np.ndarray, floor: int, first: bool, slack: int) -> Any:
+    def _search(self, w: np.ndarray, total: np.ndarray, floor: Worth, first: bool, slack: Worth) -> Any:
         return search(
             self.cells, self.table.rows, self.order, self.ends, self.starts, self.tidy, self.wide, self.n_bins,
             self.some, self.hist, self.surveys, self.table.cls, w, total, floor, first, slack,
         )  # fmt: skip
 
-    def left(self, found: Choice, out: np.ndarray) -> None:
+    def left(self, found: PlacedTest, out: np.ndarray) -> None:
         j = int(np.searchsorted(self.columns, found.column))
         part = self.order[j, self.starts[j, found.cut] : self.starts[j, found.cut + 1]]
         left_rows(self.codes[j], part, found.cut, found.inner, bool(found.missing_left), out)
 
-    def threshold(self, found: Choice) -> float:
+    def threshold(self, found: PlacedTest) -> float:
         j = int(np.searchsorted(self.columns, found.column))
         if found.inner < 0:
             last = found.cut == self.n_bins[j] - 1
@@ -150,11 +151,11 @@ class Sorted:
         each_in_threads(work, range(len(self.columns)))
         return float(self.tops.max())
 
-    def first(self, goal: float, w: np.ndarray, total: np.ndarray, slack: float) -> Choice:
+    def first(self, goal: Worth, w: np.ndarray, total: np.ndarray, slack: Worth) -> PlacedTest:
         j = int(np.flatnonzero(self.tops >= goal)[0])
         _, cut, goes = self._scan(j, w, total, np.nextafter(goal, -np.inf), True)
         some = self.known[j] < len(w)
-        return Choice(int(self.columns[j]), "number", int(cut), -1, bool(goes) if some else None)
+        return PlacedTest(int(self.columns[j]), "number", int(cut), -1, bool(goes) if some else None)
 
     def _scan(self, j: int, w: np.ndarray, total: np.ndarray, floor: float, first: bool) -> Any:
         order, known = self.order[j], self.known[j]
@@ -165,12 +166,12 @@ class Sorted:
             CRITERIA[self.table.criterion], floor, first,
         )  # fmt: skip
 
-    def left(self, found: Choice, out: np.ndarray) -> None:
+    def left(self, found: PlacedTest, out: np.ndarray) -> None:
         j = int(np.searchsorted(self.columns, found.column))
         out[self.order[j, found.cut :]] = False
         out[self.order[j, self.known[j] :]] = bool(found.missing_left)
 
-    def threshold(self, found: Choice) -> float:
+    def threshold(self, found: PlacedTest) -> float:
         j = int(np.searchsorted(self.columns, found.column))
         if found.cut == self.known[j]:
             return np.inf
@@ -195,20 +196,20 @@ class Levels:
         codes = np.where(lost, np.array(self.n_levels), cells)  # the last place is that of missing cells
         self.codes = np.ascontiguousarray(codes.T.astype(np.int64))
 
-    def most(self, w: np.ndarray, total: np.ndarray) -> Any:
-        self.found: list[tuple[Any, Choice]] = []
+    def most(self, w: np.ndarray, total: np.ndarray) -> Worth:
+        self.found: list[tuple[Worth, PlacedTest]] = []
         for j, column in enumerate(self.columns):
             hist = np.empty((len(total), self.n_levels[j] + 1), dtype=np.int64)
             histogram(self.codes[j], w, self.table.bounds, hist)
             for value, left in self._splits(hist, total):
                 goes = bool(left[-1]) if self.some[j] else None
-                self.found.append((value, Choice(int(column), "levels", j, -1, goes, left[:-1])))
+                self.found.append((value, PlacedTest(int(column), "levels", j, -1, goes, left[:-1])))
         return max((value for value, _ in self.found), default=-np.inf)
 
-    def first(self, goal: Any, w: np.ndarray, total: np.ndarray, slack: Any) -> Choice:
+    def first(self, goal: Worth, w: np.ndarray, total: np.ndarray, slack: Worth) -> PlacedTest:
         return next(choice for value, choice in self.found if value >= goal)
 
-    def _splits(self, hist: np.ndarray, total: np.ndarray) -> Iterator[tuple[Any, np.ndarray]]:
+    def _splits(self, hist: np.ndarray, total: np.ndarray) -> Iterator[tuple[Worth, np.ndarray]]:
         """(value, which levels go left) of the candidates of one column."""
         seen = hist.any(axis=0)
         levels = np.flatnonzero(seen)
@@ -229,7 +230,7 @@ class Levels:
         for size in range(1, len(order)):
             yield np.isin(np.arange(hist.shape[1]), order[:size])
 
-    def _value(self, here: np.ndarray, there: np.ndarray) -> Any:
+    def _value(self, here: np.ndarray, there: np.ndarray) -> Worth:
         if self.table.criterion == "error":
             return int(here.max()) + int(there.max())
         worth, whole = 0.0, float(here.sum()) + float(there.sum())
@@ -238,11 +239,11 @@ class Levels:
             worth += float(side[side > 0] @ (share if self.table.criterion == "gini" else np.log(share)))
         return worth / whole
 
-    def left(self, found: Choice, out: np.ndarray) -> None:
+    def left(self, found: PlacedTest, out: np.ndarray) -> None:
         assert found.levels is not None
         out[:] = np.append(found.levels, bool(found.missing_left))[self.codes[found.cut]]
 
-    def threshold(self, found: Choice) -> float:
+    def threshold(self, found: PlacedTest) -> float:
         return np.nan
 
 
@@ -268,7 +269,7 @@ class Words:
         self.indptr, self.indices = X.indptr.astype(np.int64), X.indices.astype(np.int64)
         self.table = table
 
-    def most(self, w: np.ndarray, total: np.ndarray) -> Any:
+    def most(self, w: np.ndarray, total: np.ndarray) -> Worth:
         criterion = CRITERIA[self.table.criterion]
         whole, share = np.empty(len(self.indptr) - 1, dtype=np.int64), np.empty(len(self.indptr) - 1)
 
@@ -280,13 +281,13 @@ class Words:
         top = self.values.max()
         return int(top) if criterion == 0 else float(top)
 
-    def first(self, goal: Any, w: np.ndarray, total: np.ndarray, slack: Any) -> Choice:
-        return Choice(int(np.flatnonzero(self.values >= goal)[0]), "word")
+    def first(self, goal: Worth, w: np.ndarray, total: np.ndarray, slack: Worth) -> PlacedTest:
+        return PlacedTest(int(np.flatnonzero(self.values >= goal)[0]), "word")
 
-    def left(self, found: Choice, out: np.ndarray) -> None:
+    def left(self, found: PlacedTest, out: np.ndarray) -> None:
         out[self.indices[self.indptr[found.column] : self.indptr[found.column + 1]]] = False
 
-    def threshold(self, found: Choice) -> float:
+    def threshold(self, found: PlacedTest) -> float:
         return 0.0
 
 
@@ -298,7 +299,7 @@ def _edges(values: FloatArray) -> FloatArray:
     return values[(np.arange(1, BINS) * len(values)) // BINS - 1]
 
 
-def _between(below: Any, above: Any) -> float:
+def _between(below: float, above: float) -> float:
     """The middle, or the lower value where no number lies between."""
     below, above = float(below), float(above)
     middle = below / 2 + above / 2

@@ -13,14 +13,23 @@ bytes read a search (see :mod:`separatrix.loops.stumps`), O(stored cells) for a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
-from separatrix.growth.stump_columns import CRITERIA, ROUNDING_BITS, Bins, Choice, Levels, Sorted, Words
+from separatrix.growth.stump_columns import (
+    CRITERIA,
+    ROUNDING_BITS,
+    Bins,
+    Levels,
+    PlacedTest,
+    Sorted,
+    Words,
+    Worth,
+)
 from separatrix.loops.stumps import add_thresholds, add_votes, side_weights
 
 UNITS = 2.0**62  # one whole weight
@@ -87,7 +96,7 @@ class StumpTable:
     cls: np.ndarray
     bounds: np.ndarray
     criterion: str
-    parts: list[Any] = field(default_factory=list)
+    parts: list[Bins | Sorted | Levels | Words] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -96,7 +105,7 @@ class StumpTable:
         codes: np.ndarray,
         n_classes: int,
         rows: np.ndarray,
-        nominal: Any = (),
+        nominal: Iterable[int] = (),
         criterion: str = "error",
     ) -> StumpTable:
         """Lay out the given rows of X (n, p), an array or CSR; ``nominal`` lists the columns of levels 0, 1, …"""
@@ -121,17 +130,17 @@ class StumpTable:
         """The stump of least weighted error (or impurity), which rows it sends left, and what it gets right."""
         total = np.array([w[a:b].sum() for a, b in zip(self.bounds, self.bounds[1:])], dtype=np.int64)
         whole = int(total.sum())
-        slack: Any = whole >> ROUNDING_BITS if self.criterion == "error" else 2.0**-ROUNDING_BITS
+        slack: Worth = whole >> ROUNDING_BITS if self.criterion == "error" else 2.0**-ROUNDING_BITS
         several = len(total) > 1  # one class needs no test
         tops = [part.most(w, total) for part in self.parts] if several else [-np.inf]
-        found: Choice | None = None
-        owner: Any = None
+        found: PlacedTest | None = None
+        owner: Bins | Sorted | Levels | Words | None = None
         if max(tops) > (-1 if self.criterion == "error" else -np.inf):
             goal = max(tops) - slack
             first = [(p.first(goal, w, total, slack), p) for p, top in zip(self.parts, tops) if top >= goal]
             found, owner = min(first, key=lambda pair: pair[0].column)
         left = np.ones(len(w), dtype=bool)
-        if found is not None:
+        if found is not None and owner is not None:
             owner.left(found, left)
         sides = np.empty((2, len(total)), dtype=np.int64)
         side_weights(left, w, self.bounds, sides)
@@ -140,13 +149,14 @@ class StumpTable:
         right = int(sides[0, a] + sides[1, b])
         stump = Stump(
             -1 if found is None else found.column, "majority" if found is None else found.kind,
-            np.nan if found is None else owner.threshold(found), None if found is None else found.levels, a, b, True,
+            np.nan if found is None or owner is None else owner.threshold(found),
+            None if found is None else found.levels, a, b, True,
             sides[0] / whole, sides[1] / whole, (whole - right) / whole,
         )  # fmt: skip
         return _settled(stump, found), left, right
 
 
-def _settled(stump: Stump, found: Choice | None) -> Stump:
+def _settled(stump: Stump, found: PlacedTest | None) -> Stump:
     """The stump with the way of what training did not show: to the heavier side."""
     heavier = bool(stump.left_weight.sum() >= stump.right_weight.sum())
     if found is None:

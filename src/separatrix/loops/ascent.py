@@ -14,6 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from separatrix.loops.compiled import loop
+
 
 @njit(cache=True, nogil=True, inline="always")
 def _draw(state):
@@ -26,7 +28,7 @@ def _draw(state):
     return x
 
 
-@njit(cache=True, nogil=True)
+@loop
 def shuffle(active, count, state):
     """The first ``count`` entries in a new order (Fisher–Yates)."""
     for i in range(count - 1, 0, -1):
@@ -183,7 +185,7 @@ def joint_pass(data, indices, indptr, norms, own, others, codes, first, squared,
     return worst
 
 
-@njit(cache=True, nogil=True)
+@loop
 def own_sums(data, indices, indptr, codes, first, beta, out):
     """out_jk += Σ over rows of class first + k of β_ik x_ij: the positive part of each machine's weights."""
     for i in range(codes.shape[0]):

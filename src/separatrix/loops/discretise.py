@@ -13,11 +13,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from separatrix.loops.compiled import loop
+
 LOG2_3 = np.log2(3.0)
 TIE = 1e-12  # bits a row below which two cuts count as equally good: the lower one is taken
 
 
-@njit(cache=True, nogil=True)
+@loop
 def blocks_of(x, codes, weight, n_classes):
     """(entry_class, entry_weight, start, low, high) from values in ascending order; empty ``weight`` means ones.
 

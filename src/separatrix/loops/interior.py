@@ -13,8 +13,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from separatrix.loops.compiled import loop
 
-@njit(cache=True, nogil=True)
+
+@loop
 def centred_rows(X, centre, root, out):
     """out_ij = (x_ij − centre_j) root_i, and root_i in a last column where there is one more than X has."""
     n, p = X.shape
@@ -27,7 +29,7 @@ def centred_rows(X, centre, root, out):
             out[i, p] = r
 
 
-@njit(cache=True, nogil=True)
+@loop
 def picked_rows(X, at, centre, root, out):
     """As :func:`centred_rows`, of the rows ``at`` only."""
     p = X.shape[1]
@@ -40,7 +42,7 @@ def picked_rows(X, at, centre, root, out):
             out[k, p] = r
 
 
-@njit(cache=True, nogil=True)
+@loop
 def advance(t, eta, alpha, room, s, xi, d_eta, d_alpha, d_s, d_xi):
     """One step of length t along the direction."""
     for i in range(eta.shape[0]):

@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from separatrix.loops.compiled import loop
+
 TAU = 1e-12  # curvature of a pair that has none
 BINS = 512  # of a histogram; the bits above its number say what a variable may do
 RISE, FALL = 1024, 2048
@@ -17,7 +19,7 @@ FAR = 1e150  # added to a slope to take it out of the running; its square is sti
 FAR_SINGLE = 1e18
 
 
-@njit(cache=True, nogil=True)
+@loop
 def slopes(score, position, linear, beta, low, high, v):
     """v_t = −score − linear; (largest v that may rise, where, smallest that may fall, where)."""
     up, lo = -np.inf, np.inf
@@ -171,7 +173,7 @@ def pairs(K, row, v, beta, low, high, tol, share, limit, negative):
     return limit, gained, indefinite
 
 
-@njit(cache=True, nogil=True)
+@loop
 def levelled(v, group, beta, low, high, count):
     """v less the middle of its group's violation, so that groups compare: (up, where, lo, where) of the worst.
 
@@ -260,7 +262,7 @@ def pairs_within(K, row, group, v, beta, low, high, tol, share, limit, negative)
     return limit, gained, indefinite
 
 
-@njit(cache=True, nogil=True)
+@loop
 def settled(v, beta, low, high, up, lo, position, keep):
     """keep[position_t] = True where a variable is free or its bound is not yet beyond doubt."""
     for t in range(v.shape[0]):

@@ -18,8 +18,7 @@ import numpy as np
 
 from separatrix.loops.compiled import inner, loop
 
-BINS = 255  # and a code of its own for missing cells
-MISSING = 255
+BINS = MISSING = 255  # missing cells have the code after the last bin's
 
 
 @inner
@@ -38,8 +37,7 @@ def _put(x, at, i, codes, low, high):
 def encode(X, rows, first, last, edges, codes, low, high):
     """codes[j, i] = how many of edges[j] lie below X[rows[i], j], by halving; each bin's least and largest value.
 
-    Four columns at once: each halving waits for the one before, so four are under way for the time of one. A sum in
-    place of a branch: which way it goes could not be foreseen.
+    Four columns at once, as each halving waits for the one before; sums in place of branches that none can foresee.
     """
     for j in range(first, last, 4):
         j1, j2, j3 = min(j + 1, last - 1), min(j + 2, last - 1), min(j + 3, last - 1)
@@ -80,15 +78,26 @@ def group(codes, order, starts):
 @loop
 def sort_bin(X, rows, j, part, ends):
     """Sort the rows of one bin by their value in column j; ``ends``: the next row's value is another."""
-    values = np.empty(part.shape[0])
-    before = np.empty(part.shape[0], part.dtype)
-    for at in range(part.shape[0]):
-        before[at] = part[at]
+    m, width = part.shape[0], 1
+    values, other, places = np.empty(m), np.empty(m), np.empty(m, part.dtype)
+    for at in range(m):
         values[at] = X[rows[part[at]], j]
-    by_value = np.argsort(values)
-    for at in range(part.shape[0]):
-        part[at] = before[by_value[at]]
-        ends[at] = at + 1 == part.shape[0] or values[by_value[at]] < values[by_value[at + 1]]
+    while width < m:  # runs of this width are in order: two and two are merged
+        for start in range(0, m, 2 * width):
+            middle, end = min(start + width, m), min(start + 2 * width, m)
+            a, b = start, middle
+            for at in range(start, end):
+                if a < middle and (b == end or values[a] <= values[b]):
+                    other[at], places[at] = values[a], part[a]
+                    a += 1
+                else:
+                    other[at], places[at] = values[b], part[b]
+                    b += 1
+        for at in range(m):
+            values[at], part[at] = other[at], places[at]
+        width *= 2
+    for at in range(m):
+        ends[at] = at + 1 == m or values[at] < values[at + 1]
 
 
 @loop
@@ -160,7 +169,7 @@ def survey(hist, n_bins, wide, some, total):
             inside = max(_most(left, missing) + right_plain, _most(left, zero) + right_more)
             bound = max(bound, inside)
         if b < n_bins - 1:
-            best = max(best, _value(left, right, missing, zero, some, 0)[0])
+            best = max(best, _value(left, right, missing, zero, some, np.int64(0))[0])
         elif some:
             best = max(best, _most(left, zero) + _most(missing, zero))
     return best, bound
@@ -180,23 +189,7 @@ def look(codes, w, bounds, hist, n_bins, wide, some, total, first, last, surveys
 
 @loop
 def search(
-    X,
-    rows,
-    order,
-    ends,
-    starts,
-    tidy,
-    wide,
-    n_bins,
-    some,
-    hist,
-    surveys,
-    cls,
-    w,
-    total,
-    floor,
-    first,
-    slack,
+    X, rows, order, ends, starts, tidy, wide, n_bins, some, hist, surveys, cls, w, total, floor, first, slack
 ):
     """(value, column, bin, rows of that bin on the left less one, or −1 for all of it, missing cells left).
 
@@ -289,11 +282,10 @@ def scan(values, order, known, cls, w, total, missing, criterion, floor, first):
     best, cut, missing_left = floor, -1, True
     some = known < order.shape[0]
     left, right, zero = np.zeros(total.shape[0]), np.zeros(total.shape[0]), np.zeros(total.shape[0])
-    for k in range(total.shape[0]):
-        right[k] = total[k] - missing[k]
     seen = np.zeros(total.shape[0], np.int64)
     whole = np.float64(0.0)
     for k in range(total.shape[0]):
+        right[k] = total[k] - missing[k]
         whole += total[k]
     for at in range(known):
         i = order[at]

@@ -25,10 +25,11 @@ from separatrix.loops.trees.node import (
     below,
     class_sums,
     drawn,
+    full,
     gained,
     judged,
     leaf,
-    longer,
+    noted,
     parted,
     pushed,
     split,
@@ -39,7 +40,6 @@ from separatrix.loops.trees.node import (
     taken,
     too_little,
     went,
-    workspace,
 )
 
 _FEW = 96  # rows up to which the bins that hold some are noted, not all looked through
@@ -99,16 +99,17 @@ def _fill2(codes, j, idx, weights, targets, start, m, unit, hist, words):
 
 
 @inner
-def _fill(codes, j, idx, weights, targets, start, m, classes, hist, words):
+def _fill(codes, j, idx, weights, targets, start, m, hist, words):
     """As :func:`_fill2` for K classes, a weight each."""
     column = codes[j]
     rows = idx[start : start + m]
     w = weights[start : start + m]
     y = targets[start : start + m]
+    classes = np.uint64(hist.shape[0] >> 8)
     for i in range(m):
         c = np.uint64(column[np.uint32(rows[i])])
         words[c >> np.uint64(6)] |= np.uint64(1) << (c & np.uint64(63))
-        hist[c * np.uint64(classes) + np.uint64(y[i])] += w[i]
+        hist[c * classes + np.uint64(y[i])] += w[i]
 
 
 @inner
@@ -139,7 +140,7 @@ def sent_codes(codes, j, idx, start, m, cut, nominal, mask, gone_left, go):
 
 
 @inner
-def _present(width, hist, words, few, found):
+def _present(hist, words, few, found):
     """Codes that hold some weight, in order, into ``found``; how many (a missing cell's is not among them)."""
     count = 0
     if few:
@@ -154,7 +155,7 @@ def _present(width, hist, words, few, found):
             words[q] = np.uint64(0)
         return count
     for c in range(MISSING):  # only for two sums a code, of which the first is the weight
-        if hist[c * width] > 0.0:
+        if hist[2 * c] > 0.0:
             found[count] = c
             count += 1
     return count
@@ -209,10 +210,25 @@ def _search2(
 
 @inner
 def _search(
-    kind, hist, tally, counted, found, count, nominal, classes, total, left, W, m, node, min_leaf, min_weight, best,
+    kind,
+    hist,
+    tally,
+    counted,
+    found,
+    count,
+    nominal,
+    total,
+    left,
+    W,
+    m,
+    node,
+    min_leaf,
+    min_weight,
+    best,
     answer,
-):  # fmt: skip
+):
     """As :func:`_search2` for K classes; of levels, one against the others (its place in the order in answer[0])."""
+    classes = total.shape[0]
     gone_n = tally[MISSING] if counted else 0
     gone_w = 0.0
     for k in range(classes):
@@ -244,7 +260,7 @@ def _search(
                     left[k] += hist[MISSING * classes + k]
             good = not (counted and (number < min_leaf or m - number < min_leaf))
             if good and not (a < min_weight or W - a < min_weight or a >= W):
-                score = split_score(kind, total, left, classes, W, node)
+                score = split_score(kind, total, left, W, node)
                 if score > best + TIE * abs(best):
                     best = score
                     answer[0] = i if nominal else c
@@ -278,19 +294,19 @@ def levels_left(found, first, last):
 
 @inner
 def _looked(
-    codes, j, idx, weights, targets, start, m, unit, classes, kind, nominal, counted, W, A, node, total, side, hist,
-    tally, words, found, min_leaf, min_weight, floor, answer,
+    codes, j, idx, weights, targets, start, m, unit, kind, nominal, counted, W, A, node, total, side, hist, tally,
+    words, found, min_leaf, min_weight, floor, answer,
 ):  # fmt: skip
     """(whether column j is constant in the node, the best score above ``floor``); its sums are cleared again."""
-    many = classes > 2
-    width = classes if many else 2
-    if many:
-        _fill(codes, j, idx, weights, targets, start, m, width, hist, words)
-    else:
-        _fill2(codes, j, idx, weights, targets, start, m, unit, hist, words)
+    width = hist.shape[0] >> 8
     if counted:
         _tallied(codes, j, idx, start, m, tally)
-    count = _present(width, hist, words, many or m <= _FEW, found)
+    if total is None:
+        _fill2(codes, j, idx, weights, targets, start, m, unit, hist, words)
+        count = _present(hist, words, m <= _FEW, found)
+    else:
+        _fill(codes, j, idx, weights, targets, start, m, hist, words)
+        count = _present(hist, words, True, found)
     holes = False
     for k in range(width):
         holes = holes or hist[MISSING * width + k] > 0.0
@@ -298,12 +314,7 @@ def _looked(
     best = floor
     if constant:
         pass
-    elif many:
-        best = _search(
-            kind, hist, tally, counted, found, count, nominal, classes, total, side, W, m, node, min_leaf, min_weight,
-            floor, answer,
-        )  # fmt: skip
-    else:
+    elif total is None:
         best = _search2(
             kind,
             hist,
@@ -321,6 +332,11 @@ def _looked(
             floor,
             answer,
         )
+    else:
+        best = _search(
+            kind, hist, tally, counted, found, count, nominal, total, side, W, m, node, min_leaf, min_weight, floor,
+            answer,
+        )  # fmt: skip
     for i in range(count):
         for k in range(width):
             hist[found[i] * width + k] = 0.0
@@ -334,49 +350,37 @@ def _looked(
 
 @loop
 def grow_best(
-    codes, low, high, nominal, idx, y, w, unit, classes, kind, tests, max_depth, min_split, min_leaf, min_weight,
-    min_decrease, key,
+    codes, low, high, nominal, idx, y, w, unit, two, kind, tests, max_depth, min_split, min_leaf, min_weight,
+    min_decrease, made, ends, sets, stack, filled, gains, columns, go, bi, by, bw, total, side, hist, tally, words,
+    found, answer, block,
 ):  # fmt: skip
-    """One tree of best splits.
+    """One tree of best splits; whether it is not finished, as a table is full.
 
     codes (p, n) uint8; low, high (p, 256) float64, the least and largest value of each bin; nominal (p,) bool,
     whether codes are levels; idx (m,) int32 the rows, y (m,) class codes (uint8 where they fit) or float64, w (m,)
-    float64 above zero, all three used up; ``unit``: all weights are one; ``classes`` is 0 for a regression. ``tests``
-    columns, drawn anew at each node, are looked at. ``key`` uint64; limits are int64 and, of weights, float64.
+    float64 above zero, all three used up; ``unit``: all weights are one; ``two`` classes. ``tests`` columns, drawn
+    anew at each node, are looked at. Limits are int64 and, of weights, float64.
 
-    Returns (made, ends, sets, gains, depth): see :mod:`separatrix.loops.trees.node`; gains (p,) float64.
+    made, ends, sets, stack, filled: see :mod:`separatrix.loops.trees.node`; gains (p,) float64 what the columns'
+    splits gained, columns (p,) int64 their order. Room to work in: go (m,) uint8, bi, by, bw as idx, y, w (bw of one
+    for ``unit``), total and side (K,) float64 or None, hist (256 max(K, 2),) float64, tally (256,) int64 and words
+    (4,) uint64 of zeros, found (256,) and answer (3,) int64, block (p, LOCAL) uint8.
     """
     p = codes.shape[0]
-    n = idx.shape[0]
     zero: Any = np.int64(0)  # a literal would have helpers compiled for it
-    many = classes > 2
-    two = classes == 2
-    width = classes if many else 2
-    made, ends, sets, stack = begun(n, max(classes, 1), key)
-    gains, columns, go, bi, bw = workspace(n, p, unit)
-    hist = np.zeros(256 * width)
-    tally = np.zeros(256, np.int64)
-    words = np.zeros(4, np.uint64)
-    found = np.empty(256, np.int64)
-    answer = np.zeros(3, np.int64)
-    total = np.zeros(width)
-    side = np.zeros(width)
-    by = np.empty_like(y)
-    block = np.empty((p, LOCAL), np.uint8)
     worth = 4 * tests >= p  # copying all columns pays
-    waiting = nodes = zero + 1
-    leaves = n_sets = deepest = zero
-    while waiting > 0:
+    waiting, nodes, leaves, n_sets, deepest = begun(filled)
+    while waiting > 0 and not full(made, ends, sets, stack, waiting, nodes, leaves, n_sets):
         waiting -= 1
         here, start, m, depth, constant, local, state = taken(stack, waiting)
         deepest = max(deepest, depth)
         A = 0.0
         squares = 0.0
-        if many:
-            W = class_sums(w, y, start, m, total)
-        else:
+        if total is None:
             W, A, squares = sums2(w, y, start, m, unit, two)
-        node, impure = judged(kind, classes, W, A, squares, total)
+        else:
+            W = class_sums(w, y, start, m, total)
+        node, impure = judged(kind, W, A, squares, total)
         made[here, IMPURITY] = impure
         made[here, COUNT] = m
         end = p
@@ -402,8 +406,8 @@ def grow_best(
             # equal scores: the column that comes first in the table
             floor = best - 2.0 * TIE * abs(best) if chosen > j else best
             fixed, score = _looked(
-                source, j, idx, w, y, start, m, unit, classes, kind, nominal[j], min_leaf > 1, W, A, node, total,
-                side, hist, tally, words, found, min_leaf, min_weight, floor, answer,
+                source, j, idx, w, y, start, m, unit, kind, nominal[j], min_leaf > 1, W, A, node, total, side, hist,
+                tally, words, found, min_leaf, min_weight, floor, answer,
             )  # fmt: skip
             if fixed:
                 columns[at], columns[constant] = columns[constant], j
@@ -419,26 +423,24 @@ def grow_best(
                 first = answer[1]
                 flag = answer[2]
                 if nominal[j]:
-                    mask = levels_left(found, cut if many else 0, cut)
+                    mask = levels_left(found, zero if total is None else cut, cut)
         gain = 0.0
         seen = False
         if chosen >= 0:
             seen = sent_codes(source, chosen, idx, start, m, cut, nominal[chosen], mask, flag, go)
-            _, Wl, Al = went(classes, go, w, y, start, m, side)
-            gain = gained(kind, classes, W, A, node, total, Wl, Al, side)
+            _, Wl, Al = went(go, w, y, start, m, side)
+            gain = gained(kind, W, A, node, total, Wl, Al, side)
         if chosen < 0 or too_little(gain, min_decrease):
-            ends = longer(ends, leaves + 1)
-            leaf(made, here, ends, leaves, classes, W, A, total)
+            leaf(made, here, ends, leaves, two, W, A, total)
             leaves += 1
             continue
         gains[chosen] += gain
         left = parted(go, idx, y, w, unit, start, m, bi, by, bw)
         if not seen:
             flag = 1 if 2 * left >= m else 0
-        made, sets, stack = longer(made, nodes + 2), longer(sets, n_sets + 1), longer(stack, waiting + 2)
         threshold = 0.0 if nominal[chosen] else between(low, high, chosen, cut, first)
         n_sets = split(made, here, nodes, sets, n_sets, chosen, threshold, nominal[chosen], mask, flag)
         pushed(stack, waiting, nodes, start, m, left, depth, constant, local, state)
         waiting += 2
         nodes += 2
-    return made[:nodes], ends[:leaves], sets[:n_sets], gains, deepest
+    return noted(filled, waiting, nodes, leaves, n_sets, deepest)

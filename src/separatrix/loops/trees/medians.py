@@ -28,15 +28,15 @@ from separatrix.loops.trees.node import (
     begun,
     below,
     drawn,
+    full,
     leaf,
-    longer,
+    noted,
     parted,
     pushed,
     split,
     stops,
     taken,
     too_little,
-    workspace,
 )
 from separatrix.loops.trees.random import look, random_test, sent
 
@@ -98,7 +98,9 @@ def _loss(fenwick, y, W, A):
 @inner
 def _losses(y, w, member, begins, found, count, fenwick, backwards, with_missing, out):
     """out[i] = the loss of the first i + 1 codes found, or of those after the i-th; rows without a cell first."""
-    fenwick[:] = 0.0
+    for i in range(fenwick.shape[0]):
+        fenwick[i, 0] = 0.0
+        fenwick[i, 1] = 0.0
     W = 0.0
     A = 0.0
     for q in range(-1, count):
@@ -120,7 +122,8 @@ def _losses(y, w, member, begins, found, count, fenwick, backwards, with_missing
 @inner
 def _by_code(column, rows, member, begins):
     """Places of the rows by their code into ``member``; code c's are begins[c] … begins[c + 1] − 1."""
-    begins[:] = 0
+    for c in range(begins.shape[0]):
+        begins[c] = 0
     for i in range(rows.shape[0]):
         begins[column[rows[i]] + 2] += 1
     for c in range(2, begins.shape[0]):
@@ -132,10 +135,9 @@ def _by_code(column, rows, member, begins):
 
 
 @inner
-def _in_order(nominal, y, w, member, begins, found):
+def _in_order(nominal, y, w, member, begins, found, means):
     """Codes that rows have, in order, of levels in the order of their means; how many."""
     count = 0
-    means = np.empty(256)
     for c in range(MISSING):
         if begins[c + 1] == begins[c]:
             continue
@@ -164,11 +166,8 @@ def _best_cut(y, w, W, member, begins, found, count, fenwick, loss, min_leaf, mi
     for r in range(begins[MISSING], begins[MISSING + 1]):
         gone_w += w[member[r]]
     holes = gone > 0
-    _losses(y, w, member, begins, found, count, fenwick, False, False, loss[0])
-    _losses(y, w, member, begins, found, count, fenwick, True, holes, loss[1])
-    if holes:
-        _losses(y, w, member, begins, found, count, fenwick, False, True, loss[2])
-        _losses(y, w, member, begins, found, count, fenwick, True, False, loss[3])
+    for way in range(4 if holes else 2):  # forwards, backwards; missing cells right, left
+        _losses(y, w, member, begins, found, count, fenwick, way & 1 == 1, holes and 0 < way < 3, loss[way])
     nl = 0
     Wl = 0.0
     for i in range(count if holes else count - 1):
@@ -229,7 +228,7 @@ def _best_test(
 ):  # fmt: skip
     """(whether the column is constant in the node, the best score above ``floor``) of its cuts."""
     _by_code(column, rows, member, begins)
-    count = _in_order(nominal, y, w, member, begins, found)
+    count = _in_order(nominal, y, w, member, begins, found, loss[0])
     if count < 2 and not (begins[MISSING + 1] > begins[MISSING] and count == 1):
         return True, floor
     return False, _best_cut(
@@ -271,34 +270,23 @@ def _drawn_test(flat, first, idx, start, m, nominal, y, w, W, min_leaf, min_weig
 
 @loop
 def grow_absolute(
-    codes, low, high, cells, nominal, random, idx, y, w, tests, max_depth, min_split, min_leaf, min_weight,
-    min_decrease, key,
+    codes, low, high, cells, nominal, idx, y, w, tests, max_depth, min_split, min_leaf, min_weight, min_decrease,
+    made, ends, sets, stack, filled, gains, columns, go, bi, by, bw, member, begins, found, answer, loss, fenwick, v,
+    u,
 ):  # fmt: skip
-    """One tree of medians: best splits of ``codes`` (p, n) uint8, or with ``random`` random tests of ``cells`` (p, n)
-    float32; the other is empty, and so are low and high (p, 256) then.
+    """One tree of medians: best splits of ``codes`` (p, n) uint8, or random tests of ``cells`` (p · n,) float32; the
+    other is None, and so are low and high (p, 256) and the room that is not needed.
 
-    y (m,) float64 is sorted, idx (m,) int32 and w (m,) float64 stand beside it; all three are used up. Returns what
-    :func:`separatrix.loops.trees.best.grow_best` does; ``made`` has one more column, the median of every node.
+    y (m,) float64 is sorted, idx (m,) int32 and w (m,) float64 stand beside it; all three are used up. The rest as in
+    :func:`separatrix.loops.trees.best.grow_best`; ``made`` has one more column, the median of every node. Room:
+    member (m,), begins (258,), found (256,), answer (3,) int64, loss (4, 256), fenwick (m + 1, 2) float64; or v and u
+    (m,) float32.
     """
     p = nominal.shape[0]
-    n = idx.shape[0]
     zero: Any = np.int64(0)  # a literal would have helpers compiled for it
     never = zero > 0
-    made, ends, sets, stack = begun(n, zero + 1, key)
-    gains, columns, go, bi, bw = workspace(n, p, never)
-    member = np.empty(n, np.int64)
-    begins = np.zeros(258, np.int64)
-    found = np.empty(256, np.int64)
-    answer = np.zeros(3, np.int64)
-    loss = np.zeros((4, 256))
-    fenwick = np.zeros((n + 1, 2))
-    v = np.empty(n, np.float32)
-    u = np.empty(n, np.float32)
-    by = np.empty(n)
-    flat = cells.reshape(-1)
-    waiting = nodes = zero + 1
-    leaves = n_sets = deepest = zero
-    while waiting > 0:
+    waiting, nodes, leaves, n_sets, deepest = begun(filled)
+    while waiting > 0 and not full(made, ends, sets, stack, waiting, nodes, leaves, n_sets):
         waiting -= 1
         here, start, m, depth, constant, local, state = taken(stack, waiting)
         deepest = max(deepest, depth)
@@ -324,21 +312,22 @@ def grow_absolute(
         tried = 0
         while tried < tests and constant < end:
             at = end - 1
-            if random or tests < p:
+            if codes is None or tests < p:
                 state += STEP
                 at = constant + below(drawn(state), end - constant)
             j = columns[at]
-            floor = best
+            floor = score = best
+            fixed = False
             t = np.float32(0.0)
             test = mask
             way = 0
             gone = False
-            if random:
+            if cells is not None:
                 fixed, score, t, test, way, gone, state = _drawn_test(
-                    flat, j * cells.shape[1], idx, start, m, nominal[j], ys, ws, W, min_leaf, min_weight, floor, tie,
-                    state, v, go,
+                    cells, j * (cells.shape[0] // p), idx, start, m, nominal[j], ys, ws, W, min_leaf,
+                    min_weight, floor, tie, state, v, go,
                 )  # fmt: skip
-            else:
+            if codes is not None:
                 if chosen > j:  # equal scores: the column that comes first in the table
                     floor = best - 2.0 * tie
                 fixed, score = _best_test(
@@ -356,38 +345,36 @@ def grow_absolute(
                 continue
             best = score
             chosen = j
-            if random:
+            if cells is not None:
                 threshold = np.float64(t)
                 mask = test
                 flag = way
                 holes = gone
                 v, u = u, v  # its cells are kept to part the rows by
-            else:
+            if codes is not None:
                 cut = answer[0]
                 first = answer[1]
                 flag = answer[2]
                 if nominal[j]:
-                    mask = levels_left(found, 0, cut)
+                    mask = levels_left(found, zero, cut)
                 cut = found[cut]
         gain = max(node + best, 0.0)
         if chosen < 0 or too_little(gain, min_decrease):
-            ends = longer(ends, leaves + 1)
-            leaf(made, here, ends, leaves, zero, 1.0, median, loss[0])
+            leaf(made, here, ends, leaves, never, 1.0, median, None)
             ends[leaves, 0] = W
             leaves += 1
             continue
         gains[chosen] += gain
-        if random:
+        if cells is not None:
             sent(u, m, np.float32(threshold), True, nominal[chosen], mask, flag, go)
-        else:
+        if codes is not None:
             holes = sent_codes(codes, chosen, idx, start, m, cut, nominal[chosen], mask, flag, go)
             threshold = between(low, high, chosen, cut, first)
         left = parted(go, idx, y, w, never, start, m, bi, by, bw)
         if not holes:
             flag = 1 if 2 * left >= m else 0
-        made, sets, stack = longer(made, nodes + 2), longer(sets, n_sets + 1), longer(stack, waiting + 2)
         n_sets = split(made, here, nodes, sets, n_sets, chosen, threshold, nominal[chosen], mask, flag)
         pushed(stack, waiting, nodes, start, m, left, depth, constant, local, state)
         waiting += 2
         nodes += 2
-    return made[:nodes], ends[:leaves], sets[:n_sets], gains, deepest
+    return noted(filled, waiting, nodes, leaves, n_sets, deepest)

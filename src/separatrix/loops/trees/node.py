@@ -18,13 +18,17 @@ A tree in the making is four tables, and how much of each is filled:
     ends  (leaves, 1 + V)     float64: weight and values of a leaf
     sets  (sets, 1)           int64: the levels, as bits, that go left
     stack (waiting, 7)        int64: node, first row, rows, depth, constant columns, whether local, state of its draws
+    filled (5,)               int64: WAITING, NODES, LEAVES, SETS, DEEPEST
+
+A loop that has no room left returns; :mod:`separatrix.growth.making` makes the tables longer and calls it again.
+Where ``total`` and ``side`` (K,) are None (two classes, a regression), what is for K classes is not compiled.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from separatrix.loops.compiled import inner, loop, loop_with
+from separatrix.loops.compiled import inner, loop_with
 
 MISSING = 255  # the code of a missing cell
 LOCAL = 256  # rows of a node from which its subtree is grown on a copy that fits the cache
@@ -33,15 +37,8 @@ TIE = 1e-11  # scores nearer than this are equal: which is larger is a matter of
 WORST = -1e300
 STEP = np.uint64(0x9E3779B97F4A7C15)
 FAST = {"reassoc", "contract", "nsz"}
-FEATURE, THRESHOLD, CHILD, EXTRA, IMPURITY, COUNT, MIDDLE = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-)  # MIDDLE: medians alone have it
+FEATURE, THRESHOLD, CHILD, EXTRA, IMPURITY, COUNT, MIDDLE = range(7)  # MIDDLE: medians alone have it
+WAITING, NODES, LEAVES, SETS, DEEPEST = range(5)
 
 
 @inner
@@ -56,18 +53,6 @@ def drawn(state):
 def below(bits, bound):
     """A number 0 … bound − 1 from 64 random bits, bound < 2³²."""
     return np.int64(((bits >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
-
-
-@loop
-def tree_key(seed, tree, purpose):
-    """The state that belongs to (seed, purpose, tree).
-
-    >>> tree_key(0, 1, 0) != tree_key(0, 0, 1) != tree_key(1, 0, 0)
-    True
-    """
-    z = drawn(np.uint64(seed) + STEP)
-    z = drawn((z ^ np.uint64(purpose)) + STEP)
-    return drawn((z ^ np.uint64(tree)) + STEP)
 
 
 # ------------------------------------------------------------------------------------------------- scores
@@ -87,8 +72,9 @@ def purity2(kind, W, A):
 
 
 @inner
-def purity(kind, stats, classes):
+def purity(kind, stats):
     """As :func:`purity2`, from the weights of K classes."""
+    classes = stats.shape[0]
     total = 0.0
     value = 0.0
     if kind == GINI:
@@ -117,8 +103,9 @@ def split_score2(kind, W, A, Wl, Al, node):
 
 
 @inner
-def split_score(kind, total, left, classes, W, node):
+def split_score(kind, total, left, W, node):
     """As :func:`split_score2`, from the weights of K classes in the node and on the left."""
+    classes = total.shape[0]
     Wl = 0.0
     a = 0.0
     b = 0.0
@@ -188,38 +175,6 @@ def class_sums(weights, targets, start, m, total):
 
 
 @inner
-def _class_went(go, weights, targets, start, m, side):
-    """The weight of each class among the rows that go into ``side``; (rows, W) that go."""
-    w = weights[start : start + m]
-    y = targets[start : start + m]
-    for k in range(side.shape[0]):
-        side[k] = 0.0
-    count = 0
-    W = 0.0
-    for i in range(m):
-        count += go[i]
-        side[np.uint64(y[i])] += w[i] * go[i]
-    for k in range(side.shape[0]):
-        W += side[k]
-    return count, W
-
-
-@inner
-def _went2(go, weights, targets, start, m):
-    """(rows, W, Σ w y) of the node's rows that go."""
-    w = weights[start : start + m]
-    y = targets[start : start + m]
-    count = 0
-    W = 0.0
-    A = 0.0
-    for i in range(y.shape[0]):
-        count += go[i]
-        W += w[i] * go[i]
-        A += w[i] * y[i] * go[i]
-    return count, W, A
-
-
-@inner
 def alike(targets, start, m):
     """Whether all targets of a node are equal."""
     y = targets[start : start + m]
@@ -251,38 +206,53 @@ def _part(go, whole, start, m, buffer):
 
 
 @inner
-def judged(kind, classes, W, A, squares, total):
+def judged(kind, W, A, squares, total):
     """(purity, impurity) of a node, from what :func:`sums2` or :func:`class_sums` says of its rows."""
-    if classes > 2:
-        node = purity(kind, total, classes)
-    else:
+    if total is None:
         node = purity2(kind, W, A)
         if kind == GINI:
             return node, max(2.0 * A / W * (1.0 - A / W), 0.0)
+    else:
+        node = purity(kind, total)
     return node, _impurity(kind, node, W, squares)
 
 
 @inner
-def went(classes, go, weights, targets, start, m, side):
+def went(go, weights, targets, start, m, side):
     """(rows, W, Σ w y) of the node's rows that go; of more than two classes, their weights into ``side``."""
-    if classes > 2:
-        count, W = _class_went(go, weights, targets, start, m, side)
-        return count, W, 0.0
-    return _went2(go, weights, targets, start, m)
+    w = weights[start : start + m]
+    y = targets[start : start + m]
+    count = 0
+    W = 0.0
+    A = 0.0
+    if side is None:
+        for i in range(y.shape[0]):
+            count += go[i]
+            W += w[i] * go[i]
+            A += w[i] * y[i] * go[i]
+    else:
+        for k in range(side.shape[0]):
+            side[k] = 0.0
+        for i in range(m):
+            count += go[i]
+            side[np.uint64(y[i])] += w[i] * go[i]
+        for k in range(side.shape[0]):
+            W += side[k]
+    return count, W, A
 
 
 @inner
-def gained(kind, classes, W, A, node, total, Wl, Al, side):
+def gained(kind, W, A, node, total, Wl, Al, side):
     """What a split that sends (Wl, Al), or ``side``, left takes from W·impurity; ``side`` is used up."""
-    if classes > 2:
-        after = purity(kind, side, classes)
-        for k in range(classes):
-            side[k] = max(total[k] - side[k], 0.0)
-        gain = after + purity(kind, side, classes) - node
-    else:
+    if total is None:
         gain = purity2(kind, Wl, Al) + purity2(kind, W - Wl, A - Al) - node
         if kind == GINI:
             gain *= 2.0
+    else:
+        after = purity(kind, side)
+        for k in range(side.shape[0]):
+            side[k] = max(total[k] - side[k], 0.0)
+        gain = after + purity(kind, side) - node
     gain = max(gain, 0.0)
     return gain / np.log(2.0) if kind in (ENTROPY, GAIN) else gain
 
@@ -313,34 +283,31 @@ def parted(go, idx, targets, weights, unit, start, m, spare_idx, spare_targets, 
 
 
 @inner
-def begun(n, values, key):
-    """The tables of a tree of which nothing is known but the root's ``n`` rows: (made, ends, sets, stack)."""
-    stack = np.zeros((64, 7), np.int64)
-    stack[0, 2] = n
-    stack[0, 6] = np.int64(key)
-    return np.empty((256, 7)), np.empty((128, 1 + values)), np.empty((16, 1), np.int64), stack
+def full(made, ends, sets, stack, waiting, nodes, leaves, n_sets):
+    """Whether a table has no room for what one more node may add."""
+    return (
+        nodes + 2 > made.shape[0]
+        or leaves == ends.shape[0]
+        or n_sets == sets.shape[0]
+        or waiting == stack.shape[0]
+    )
 
 
 @inner
-def workspace(n, p, unit):
-    """(gains, columns in their order, go, spare rows, spare weights)."""
-    columns = np.empty(p, np.int64)
-    for j in range(p):
-        columns[j] = j
-    return np.zeros(p), columns, np.empty(n, np.uint8), np.empty(n, np.int32), np.empty(1 if unit else n)
+def begun(filled):
+    """What :func:`noted` wrote."""
+    return filled[WAITING], filled[NODES], filled[LEAVES], filled[SETS], filled[DEEPEST]
 
 
 @inner
-def longer(table, size):
-    """The table, with room for ``size`` rows."""
-    rows, width = table.shape
-    if size <= rows:
-        return table
-    out = np.empty((2 * rows, width), table.dtype)
-    for i in range(rows):
-        for k in range(width):
-            out[i, k] = table[i, k]
-    return out
+def noted(filled, waiting, nodes, leaves, n_sets, deepest):
+    """How much of each table is filled; whether nodes wait."""
+    filled[WAITING] = waiting
+    filled[NODES] = nodes
+    filled[LEAVES] = leaves
+    filled[SETS] = n_sets
+    filled[DEEPEST] = deepest
+    return waiting > 0
 
 
 @inner
@@ -366,7 +333,7 @@ def pushed(stack, waiting, nodes, start, m, left, depth, constant, local, state)
 
 
 @inner
-def leaf(made, here, ends, leaves, classes, W, A, total):
+def leaf(made, here, ends, leaves, two, W, A, total):
     """The node is a leaf, of a mean or of shares of classes."""
     made[here, FEATURE] = -1.0
     made[here, THRESHOLD] = np.inf
@@ -374,10 +341,10 @@ def leaf(made, here, ends, leaves, classes, W, A, total):
     made[here, EXTRA] = leaves
     row = ends[leaves]
     row[0] = W
-    if classes > 2:
-        for k in range(classes):
+    if total is not None:
+        for k in range(total.shape[0]):
             row[1 + k] = total[k] / W
-    elif classes == 2:
+    elif two:
         row[1] = (W - A) / W
         row[2] = A / W
     else:

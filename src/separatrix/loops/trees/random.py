@@ -20,7 +20,6 @@ from separatrix.loops.trees.node import (
     COUNT,
     FAST,
     IMPURITY,
-    LOCAL,
     STEP,
     TIE,
     WORST,
@@ -29,10 +28,11 @@ from separatrix.loops.trees.node import (
     below,
     class_sums,
     drawn,
+    full,
     gained,
     judged,
     leaf,
-    longer,
+    noted,
     parted,
     pushed,
     split,
@@ -43,7 +43,6 @@ from separatrix.loops.trees.node import (
     taken,
     too_little,
     went,
-    workspace,
 )
 
 
@@ -176,43 +175,30 @@ def random_test(low, high, bits, alone, nominal, state):
 
 @loop
 def grow_random(
-    cells, table, nominal, odd, idx, y, w, unit, classes, kind, tests, max_depth, min_split, min_leaf, min_weight,
-    min_decrease, key,
+    flat_cells, table, nominal, odd, idx, y, w, unit, two, kind, tests, max_depth, min_split, min_leaf, min_weight,
+    min_decrease, made, ends, sets, stack, filled, gains, columns, go, bi, by, bw, total, side, best_side, v, u, near,
 ):  # fmt: skip
     """One extremely randomised tree, of ``tests`` random tests a node; the rest is said in ``best.grow_best``.
 
-    cells (p, n) and table (n, p) float32; ``odd`` (p,) bool, columns with missing cells or levels.
+    flat_cells (p · n,) float32, a column after the other, table (n, p) the same by rows; ``odd`` (p,) bool, columns
+    with missing cells or levels. Room: best_side as side, v and u (m,) float32, near float32 for some rows.
     """
-    p = cells.shape[0]
-    n = idx.shape[0]
+    n, p = table.shape
+    few = near.shape[0] // p
     zero: Any = np.int64(0)  # a literal would have helpers compiled for it
-    many = classes > 2
-    two = classes == 2
-    made, ends, sets, stack = begun(n, max(classes, 1), key)
-    gains, columns, go, bi, bw = workspace(n, p, unit)
-    total = np.zeros(max(classes, 2))
-    side = np.zeros(max(classes, 2))
-    best_side = np.zeros(max(classes, 2))
-    v = np.empty(n, np.float32)
-    u = np.empty(n, np.float32)
-    by = np.empty_like(y)
-    few = min(LOCAL, max(32, 32768 // p))
-    near = np.empty(few * p, np.float32)
-    far = cells.reshape(-1)
     worth = 32 * tests >= p  # copying whole rows pays
-    waiting = nodes = zero + 1
-    leaves = n_sets = deepest = zero
-    while waiting > 0:
+    waiting, nodes, leaves, n_sets, deepest = begun(filled)
+    while waiting > 0 and not full(made, ends, sets, stack, waiting, nodes, leaves, n_sets):
         waiting -= 1
         here, start, m, depth, constant, local, state = taken(stack, waiting)
         deepest = max(deepest, depth)
         A = 0.0
         squares = 0.0
-        if many:
-            W = class_sums(w, y, start, m, total)
-        else:
+        if total is None:
             W, A, squares = sums2(w, y, start, m, unit, two)
-        node, impure = judged(kind, classes, W, A, squares, total)
+        else:
+            W = class_sums(w, y, start, m, total)
+        node, impure = judged(kind, W, A, squares, total)
         made[here, IMPURITY] = impure
         made[here, COUNT] = m
         end = p
@@ -221,7 +207,7 @@ def grow_random(
         elif worth and not local and m <= few:
             _copied(table, idx, start, m, near)
             local = True
-        flat = near if local else far
+        flat = near if local else flat_cells
         best = WORST
         best_w = 0.0
         best_a = 0.0
@@ -235,7 +221,7 @@ def grow_random(
             state += STEP
             at = constant + below(drawn(state), end - constant)
             j = columns[at]
-            first = j if local else j * cells.shape[1]
+            first = j if local else j * n
             low, high, gone, bits, alone, fixed = look(flat, first, idx, start, m, odd[j], nominal[j], v)
             if fixed:
                 columns[at], columns[constant] = columns[constant], j
@@ -246,19 +232,22 @@ def grow_random(
             columns[at], columns[end] = columns[end], j
             t, test, state = random_test(low, high, bits, alone, nominal[j], state)
             for way in range(2 if gone > 0 and not alone else 1):
-                if odd[j] or many:
+                plain = False
+                if total is None:
+                    plain = not odd[j]
+                    if plain:
+                        count, Wl, Al = _left2(v, t, w, y, start, m, unit, two)
+                if not plain:
                     sent(v, m, t, odd[j], nominal[j], test, way, go)
-                    count, Wl, Al = went(classes, go, w, y, start, m, side)
-                else:
-                    count, Wl, Al = _left2(v, t, w, y, start, m, unit, two)
+                    count, Wl, Al = went(go, w, y, start, m, side)
                 if count < min_leaf or m - count < min_leaf or Wl < min_weight or W - Wl < min_weight:
                     continue
                 if not (Wl > 0.0 and Wl < W):
                     continue
-                if many:
-                    score = split_score(kind, total, side, classes, W, node)
-                else:
+                if total is None:
                     score = split_score2(kind, W, A, Wl, Al, node)
+                else:
+                    score = split_score(kind, total, side, W, node)
                 if score > best + TIE * abs(best):
                     best = score
                     best_w = Wl
@@ -268,16 +257,15 @@ def grow_random(
                     mask = test
                     flag = way
                     holes = gone > 0
-                    if many:
+                    if total is not None:
                         side, best_side = best_side, side
             if chosen == j:  # its cells are kept to part the rows by
                 v, u = u, v
         gain = 0.0
         if chosen >= 0:
-            gain = gained(kind, classes, W, A, node, total, best_w, best_a, best_side)
+            gain = gained(kind, W, A, node, total, best_w, best_a, best_side)
         if chosen < 0 or too_little(gain, min_decrease):
-            ends = longer(ends, leaves + 1)
-            leaf(made, here, ends, leaves, classes, W, A, total)
+            leaf(made, here, ends, leaves, two, W, A, total)
             leaves += 1
             continue
         gains[chosen] += gain
@@ -285,10 +273,9 @@ def grow_random(
         left = parted(go, idx, y, w, unit, start, m, bi, by, bw)
         if not holes:
             flag = 1 if 2 * left >= m else 0
-        made, sets, stack = longer(made, nodes + 2), longer(sets, n_sets + 1), longer(stack, waiting + 2)
         threshold = np.float64(cut)
         n_sets = split(made, here, nodes, sets, n_sets, chosen, threshold, nominal[chosen], mask, flag)
         pushed(stack, waiting, nodes, start, m, left, depth, constant, local, state)
         waiting += 2
         nodes += 2
-    return made[:nodes], ends[:leaves], sets[:n_sets], gains, deepest
+    return noted(filled, waiting, nodes, leaves, n_sets, deepest)
