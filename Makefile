@@ -27,7 +27,7 @@ endif
 
 # The laws that find most mistakes; a minute with lint and types.
 QUICK ?= tests/laws/test_refusal_texts.py tests/laws/test_refused.py tests/laws/test_swap.py tests/models/test_laws.py \
-         tests/core tests/loops tests/files/test_golden.py tests/test_notes.py tests/test_stub.py
+         tests/loops tests/files/test_golden.py tests/test_notes.py tests/test_stub.py
 
 .PHONY: help demo quick stub test test-processors bench lint format dev clean distclean
 
