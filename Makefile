@@ -34,24 +34,24 @@ QUICK ?= tests/laws/test_refusal_texts.py tests/laws/test_refused.py tests/laws/
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-demo: $(VENV)/.installed-demo ## compare classifiers on real data, and write a report worth opening to out/demo/
+demo: $(VENV)/.installed-demo loops ## compare classifiers on real data, and write a report worth opening to out/demo/
 	@$(PY) -m separatrix compare breast-cancer --budget 45 --out out/demo
 
-test: $(VENV)/.installed-test ## all tests, the examples in docstrings, and the import-layer contract
+test: $(VENV)/.installed-test loops ## all tests, the examples in docstrings, and the import-layer contract
 	$(PY) -m pytest -n $(JOBS) --dist $(DIST) $(PYTEST_ARGS)
 	$(VENV)/bin/lint-imports --no-logo
 
-quick: $(VENV)/.installed-dev ## lint, types, and the laws that find most mistakes: a minute, after every change
+quick: $(VENV)/.installed-dev loops ## lint, types, and the laws that find most mistakes: a minute, after every change
 	@$(MAKE) --no-print-directory lint
 	$(PY) -m pytest -q -n $(JOBS) --dist $(DIST) -m "not slow" $(QUICK) $(PYTEST_ARGS)
 
 stub: $(VENV)/.installed-dev ## write the stub that editors read, src/separatrix/__init__.pyi
 	$(PY) tools/stub.py
 
-test-processors: $(VENV)/.installed-test ## the numerical tests as Haswell, Zen, Sandy Bridge and Prescott would run them
+test-processors: $(VENV)/.installed-test loops ## the numerical tests as Haswell, Zen, Sandy Bridge and Prescott would run them
 	$(PY) tests/processors.py --jobs $(JOBS) $(PROCESSORS) -- $(PYTEST_ARGS)
 
-bench: $(VENV)/.installed-bench ## measure against the other libraries
+bench: $(VENV)/.installed-bench loops ## measure against the other libraries
 	$(PY) -m benchmarks $(BENCH_ARGS)
 
 lint: $(VENV)/.installed-dev ## ruff, mypy and the import-layer contract
@@ -87,3 +87,8 @@ $(VENV)/.installed-%: $(VENV)/.created pyproject.toml constraints.txt
 	@echo "Installing separatrix and what '$*' needs into $(VENV) (a minute or two the first time) ..."
 	@$(INSTALL) -c constraints.txt -e '.[$*]'
 	@touch $@
+
+# Compiled loops, built ahead of their first use: half a minute on two cores after a change of one, else nothing.
+.PHONY: loops
+loops:
+	@$(PY) -m separatrix.loops.build || true

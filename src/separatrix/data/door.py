@@ -25,7 +25,7 @@ from separatrix.data.labels import (
     read_weights,
     refuse_one_class,
 )
-from separatrix.data.rows import Rows
+from separatrix.data.rows import Rows, floats
 from separatrix.data.sources import dask_parts, frame_cells, is_dask, is_frame
 
 __all__ = [
@@ -78,7 +78,8 @@ def read_table(estimator: object, X: Any, *, reset: bool, missing: bool = False)
     _check_n_features(estimator, X, reset=reset)
     if X.dtype.kind not in "fiub" or X.dtype == np.longdouble or X.dtype == np.float16:
         X = X.astype(np.float64)
-    return X
+    # Of a sparse table the numbers alone are copied; a dense one of whole numbers may be an eighth of its floats.
+    return X if isinstance(X, np.ndarray) else floats(X)
 
 
 def _refuse_dates(X: Any) -> None:

@@ -29,6 +29,17 @@ NEAR_ORIGIN = 1e-3  # variance over mean square above which plain sums keep twel
 MAX_SPARSE_BLOCKS = 4  # a sparse block's statistics are as wide as the vocabulary
 
 
+def floats(cells: Any) -> Any:
+    """A table as loops and products take it: single and double precision as they are, whole numbers as doubles."""
+    return cells if cells.dtype.char in "fd" else cells.astype(np.float64)
+
+
+def solid(cells: np.ndarray) -> np.ndarray:
+    """The same without gaps: row-major or column-major, whichever it is nearer to."""
+    cells = floats(cells)
+    return cells if cells.flags.forc else np.ascontiguousarray(cells)
+
+
 @dataclass(frozen=True)
 class Block:
     """Rows start … start+n−1: their cells (array or CSR), targets and weights (None: all one)."""
@@ -63,9 +74,9 @@ class Block:
         return Members(k, codes=self.y[part], weight=None if self.weight is None else self.weight[part])
 
     def dense(self, part: slice) -> np.ndarray:
-        """The cells of a tile as a dense array (a view where they already are one)."""
+        """The cells of a tile as a dense array of floats (a view where they already are one)."""
         cells = self.X[part]
-        return cells.toarray() if self.sparse else cells
+        return floats(cells.toarray() if self.sparse else cells)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
+from separatrix.data.rows import solid
 from separatrix.growth.stump_columns import (
     CRITERIA,
     ROUNDING_BITS,
@@ -231,6 +232,7 @@ class Ensemble:
         return out
 
     def _dense_votes(self, X: np.ndarray, feature: np.ndarray, weight: FloatArray) -> FloatArray:
+        X = solid(X)
         out = np.zeros((X.shape[0], self.n_classes))
         if self.n_classes == 2 and not self.kind.any():
             out[:, 0] = weight.sum()

@@ -12,12 +12,11 @@ O(cells) a pass.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from separatrix.loops.compiled import loop
+from separatrix.loops.compiled import inlined, loop, loop_with
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _draw(state):
     """The next of a xorshift sequence, in place: the order of rows depends on its seed alone."""
     x = state[0]
@@ -36,7 +35,7 @@ def shuffle(active, count, state):
         active[i], active[j] = active[j], active[i]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _best(beta, g, q, low, high, epsilon):
     """argmin of ½q(b − β)² + g(b − β) + ε|b| on [low, high]."""
     if q <= 0.0:  # an empty row: only the linear part is left
@@ -48,7 +47,7 @@ def _best(beta, g, q, low, high, epsilon):
     return min(max(to, low), high)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _settled(beta, g, low, high, epsilon, margin):
     """Whether the optimum of this row alone is its bound, or zero in a tube, by more than ``margin``."""
     if beta == low and low != 0.0:
@@ -66,7 +65,7 @@ def _settled(beta, g, low, high, epsilon, margin):
     return False
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@loop_with({"reassoc", "contract"})
 def sparse_pass(
     data, indices, indptr, norms, target, low, high, bend, epsilon, rho, w, lift, beta, active, count, margin
 ):
@@ -100,7 +99,7 @@ def sparse_pass(
     return count, worst
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@loop_with({"reassoc", "contract"})
 def dense_pass(X, norms, target, low, high, bend, epsilon, rho, w, lift, beta, active, count, margin):
     """As :func:`sparse_pass` for an array (n, p)."""
     worst, k, p = 0.0, 0, X.shape[1]
@@ -128,7 +127,7 @@ def dense_pass(X, norms, target, low, high, bend, epsilon, rho, w, lift, beta, a
     return count, worst
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@loop_with({"reassoc", "contract"})
 def joint_pass(data, indices, indptr, norms, own, others, codes, first, squared, rho, w, lift, beta, order):
     """One pass for the machines ``first`` … of one-vs-rest together: w (p, K) and β (n, K), a row of X is read once.
 
@@ -197,7 +196,7 @@ def own_sums(data, indices, indptr, codes, first, beta, out):
                     out[np.uint64(indices[at]), k] += b * data[at]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _best_row(g, alpha, cost, mine, a, order, to):
     """argmin over α of ½a‖α‖² + (g − a·alpha)·α, Σα = 0, α_mine ≤ cost, the others ≤ 0 (Keerthi and others, 2008)."""
     k_count = g.shape[0]
@@ -222,7 +221,7 @@ def _best_row(g, alpha, cost, mine, a, order, to):
         to[k] = min(top, (level - (g[k] - a * alpha[k])) / a)
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@loop_with({"reassoc", "contract"})
 def together_pass(data, indices, indptr, norms, cost, codes, rho, w, lift, alpha, order):
     """One pass of the joint machine: w (p, K), α (n, K), a row's K numbers at once; returns the largest violation."""
     k_count = w.shape[1]

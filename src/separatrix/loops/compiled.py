@@ -1,27 +1,124 @@
-"""How loops are compiled: kept in a file beside their source, without the GIL, x/0 an infinity or NaN as in NumPy.
+"""How loops are compiled: without the GIL, x/0 an infinity or NaN as in NumPy, and not before they are first called.
 
-    @loop                   IEEE arithmetic, in the order written
-    @inner                  the same for what only other loops call: half the time to compile
-    @loop_with(fastmath)    sums that LLVM may order anew ("reassoc"), or other liberties by name
+    @loop                       IEEE arithmetic, in the order written
+    @inner                      the same for what only other loops call: half the time to compile
+    @inlined                    the same, written out where it is called
+    @loop_with(fastmath)        sums that LLVM may order anew ("reassoc"), or other liberties by name (inner_with, …)
+    @instruction                what Numba is told in LLVM's own words (instructions.py), and the same in Python
 
-What costs at first use, and is therefore not to be found in loops: to assign an array to a slice (NumPy's shape
-errors are compiled along with it, 3–5 s; write the loop), an array as an index, a helper that is compiled for several
-types of an argument that it hardly looks at, or for a literal (``f(0)``) and for a number, np.argsort (2 s; write the
-sort), arrays made of each new kind (0.1 s; made in Python and passed in they are free). A body is optimised again
-wherever it is called from. What stands under ``if a is not None`` is not compiled where the argument ``a`` is None.
+A decorated function is a :class:`Loop`: when it is first called, Numba is imported, and the loop looked for among
+those built with the package, then among those compiled here before (:mod:`separatrix.loops.dispatch`).
+``NUMBA_DISABLE_JIT=1`` runs it as Python. The types that loops are built for are listed in ``signatures.txt``.
+
+What costs where a loop is compiled, and is therefore not to be found in loops: to assign an array to a slice (NumPy's
+shape errors are compiled along with it, 3–5 s; write the loop), an array as an index, a helper that is compiled for
+several types of an argument that it hardly looks at, or for a literal (``f(0)``) and for a number, np.argsort (2 s;
+write the sort), arrays made of each new kind (0.1 s; made in Python and passed in they are free). A body is optimised
+again wherever it is called from. What stands under ``if a is not None`` is not compiled where the argument is None.
 """
 
 from __future__ import annotations
 
+import functools
+import os
+import threading
+from collections.abc import Callable
 from typing import Any
 
-from numba import njit
+LOOPS: dict[str, Loop] = {}  # what may be called from outside, by name: trees.best.grow_best
+LANES = 8  # cells that are worked on at once where a loop is written for vectors
+_making = threading.RLock()  # one dispatcher a loop, whoever calls first
 
-_compile: Any = njit  # its types leave some options out
-loop = _compile(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
-inner = _compile(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+class Loop:
+    """A function that is compiled when it is first called.
+
+    >>> import numpy as np
+    >>> from separatrix.loops.sparse import column_sums
+    >>> type(column_sums).__name__
+    'Loop'
+    """
+
+    def __init__(self, body: Callable[..., Any], kept: bool, options: dict[str, Any]):
+        functools.update_wrapper(self, body)
+        self.body, self.kept, self.options = body, kept, options
+        self.name = f"{body.__module__.removeprefix('separatrix.loops.')}.{body.__qualname__}"
+        self._made: Any = None
+        if kept:
+            LOOPS[self.name] = self
+
+    def __call__(self, *arguments: Any) -> Any:
+        return (self._made or self.made())(*arguments)
+
+    def made(self) -> Any:
+        """Numba's dispatcher of it."""
+        with _making:
+            if self._made is None:
+                from separatrix.loops.dispatch import dispatcher
+
+                self._made = dispatcher(self)
+            return self._made
+
+    def __reduce__(self) -> str:
+        return self.body.__qualname__  # found by name in its module
+
+    def __repr__(self) -> str:
+        return f"<loop {self.name}>"
+
+
+class Instruction:
+    """A few instructions of LLVM (:mod:`separatrix.loops.instructions`), and what they come to in Python."""
+
+    def __init__(self, plainly: Callable[..., Any]):
+        functools.update_wrapper(self, plainly)
+        self.plainly = plainly
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.plainly(*arguments)
+
+    def made(self) -> Any:
+        from separatrix.loops import instructions
+
+        return getattr(instructions, self.plainly.__name__)
+
+
+def _with(
+    kept: bool, fastmath: set[str] | None = None, **options: Any
+) -> Callable[[Callable[..., Any]], Any]:
+    options |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    if fastmath:
+        options["fastmath"] = fastmath
+    return lambda body: Loop(body, kept, options)
 
 
 def loop_with(fastmath: set[str]) -> Any:
     """As :data:`loop`, with some of the liberties that LLVM knows."""
-    return _compile(cache=True, nogil=True, error_model="numpy", fastmath=fastmath)
+    return _with(True, fastmath)
+
+
+def inner_with(fastmath: set[str]) -> Any:
+    """As :data:`inner`, with some of them."""
+    return _with(False, fastmath, no_cpython_wrapper=True)
+
+
+def inlined_with(fastmath: set[str]) -> Any:
+    """As :data:`inlined`, with some of them."""
+    return _with(False, fastmath, inline="always")
+
+
+loop: Any = _with(True)
+inner: Any = _with(False, no_cpython_wrapper=True)
+inlined: Any = _with(False, inline="always")
+
+
+instruction = Instruction
+
+
+def _after_fork() -> None:
+    """A lock that another thread held when the process was forked would be held for ever."""
+    global _making
+    _making = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

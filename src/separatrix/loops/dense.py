@@ -10,12 +10,13 @@ Cost O(np) and O(npK).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from separatrix.loops.compiled import loop, loop_with
 
 RUN = 128  # rows added up before they join the total
 
 
-@njit(cache=True, nogil=True)
+@loop
 def class_power_sums(X, codes, weight, first, second):
     """Add each class's sums of x and x² (rows of code −1 are left out); ``weight`` may be empty (all one)."""
     n, p = X.shape
@@ -40,7 +41,7 @@ def class_power_sums(X, codes, weight, first, second):
                 two[k, j] = 0.0
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@loop_with({"reassoc", "contract"})
 def quadratic_scores(X, square, slope, constant, out):
     """out_ik += constant_k + Σ_j x_ij (square_kj x_ij + slope_kj)."""
     n, p = X.shape

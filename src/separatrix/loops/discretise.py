@@ -11,9 +11,8 @@ date, with Kahan's compensation: cost O(entries) a scan whatever the number of c
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from separatrix.loops.compiled import loop
+from separatrix.loops.compiled import inner, loop
 
 LOG2_3 = np.log2(3.0)
 TIE = 1e-12  # bits a row below which two cuts count as equally good: the lower one is taken
@@ -61,12 +60,12 @@ def blocks_of(x, codes, weight, n_classes):
     return entry_class[:entries], entry_weight[:entries], start[: count + 1], low[:count], high[:count]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _xlog2x(x):
     return x * np.log2(x) if x > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _add(total, lost, term):
     """Kahan: (total + term, what rounding lost)."""
     term -= lost
@@ -74,7 +73,7 @@ def _add(total, lost, term):
     return new, (new - total) - term
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _best_cut(entry_class, entry_weight, start, a, b, total, left, remaining):
     """The cut of least E among blocks a … b − 1, or −1 where the description length refuses it.
 
@@ -129,7 +128,7 @@ def _best_cut(entry_class, entry_weight, start, a, b, total, left, remaining):
     return best_block if bits_all - best > cost else -1
 
 
-@njit(cache=True, nogil=True)
+@loop
 def accepted_cuts(entry_class, entry_weight, start, n_classes):
     """For every block whether a cut follows it: the best cut of all blocks, then of each half, while accepted."""
     n_blocks = start.shape[0] - 1

@@ -11,29 +11,25 @@ instructions; the library's own ``exp`` takes one number at a time. Cost O(1) a 
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+
+from separatrix.loops.compiled import inlined_with, instruction, loop, loop_with
 
 _FAST = {"contract", "nnan", "nsz"}  # nothing here is NaN: the cells were checked
 
 
-@intrinsic
-def _bits(context, number):
+@instruction
+def _bits(number):
     """The bits of a float as a whole number of its size."""
-    wide = number.bitwidth
-    whole = types.int32 if wide == 32 else types.int64
-    return whole(number), lambda c, builder, s, args: builder.bitcast(args[0], ir.IntType(wide))
+    return number.view(np.int32 if number.itemsize == 4 else np.int64)
 
 
-@intrinsic
-def _number(context, bits):
+@instruction
+def _number(bits):
     """The float that has these bits."""
-    kind, real = (types.float32, ir.FloatType()) if bits.bitwidth == 32 else (types.float64, ir.DoubleType())
-    return kind(bits), lambda c, builder, s, args: builder.bitcast(args[0], real)
+    return bits.view(np.float32 if bits.itemsize == 4 else np.float64)
 
 
-@njit(inline="always", fastmath=_FAST)
+@inlined_with(_FAST)
 def _two_to_single(t):
     """2^t, −126 ≤ t ≤ 0; adding 1.5·2²³ rounds t, and leaves the whole number in the lowest bits."""
     z = t + np.float32(12582912.0)
@@ -45,10 +41,10 @@ def _two_to_single(t):
     p = p * f + np.float32(0.24022650922288758)
     p = p * f + np.float32(0.6931472067028326)
     p = p * f + np.float32(1.0)
-    return _number(np.int32(_bits(p) + (_bits(z) << np.int32(23))))  # type: ignore[call-arg]
+    return _number(np.int32(_bits(p) + (_bits(z) << np.int32(23))))
 
 
-@njit(inline="always", fastmath=_FAST)
+@inlined_with(_FAST)
 def _two_to_double(t):
     """2^t, −1022 ≤ t ≤ 0, as :func:`_two_to_single`."""
     z = t + 6755399441055744.0
@@ -64,10 +60,10 @@ def _two_to_double(t):
     p = p * f + 0.2402265069591009822
     p = p * f + 0.69314718055994998286
     p = p * f + 1.0
-    return _number(_bits(p) + (_bits(z) << np.int64(52)))  # type: ignore[call-arg]
+    return _number(_bits(p) + (_bits(z) << np.int64(52)))
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@loop_with(_FAST)
 def radial_single(dots, half_a, half_b, dest, slots, offset):
     """dest[slots_r, offset + j] = 2^(dots_rj − half_a_r − half_b_j) in single precision; dest is not dots."""
     count, width = dots.shape
@@ -79,7 +75,7 @@ def radial_single(dots, half_a, half_b, dest, slots, offset):
             out[j] = _two_to_single(min(max(t, np.float32(-126.0)), np.float32(0.0)))
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@loop_with(_FAST)
 def radial_double(dots, half_a, half_b, dest, slots, offset):
     """As :func:`radial_single`, in double precision; ``dest`` may hold single ones."""
     count, width = dots.shape
@@ -91,7 +87,7 @@ def radial_double(dots, half_a, half_b, dest, slots, offset):
             out[j] = _two_to_double(min(max(t, -1022.0), 0.0))
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@loop_with(_FAST)
 def radial_single_here(dots, half_a, half_b):
     """dots_rj = 2^(dots_rj − half_a_r − half_b_j) in place, which two names of one array would hide."""
     count, width = dots.shape
@@ -102,7 +98,7 @@ def radial_single_here(dots, half_a, half_b):
             row[j] = _two_to_single(min(max(t, np.float32(-126.0)), np.float32(0.0)))
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@loop_with(_FAST)
 def radial_double_here(dots, half_a, half_b):
     """As :func:`radial_single_here`, in double precision."""
     count, width = dots.shape
@@ -113,7 +109,7 @@ def radial_double_here(dots, half_a, half_b):
             row[j] = _two_to_double(min(max(t, -1022.0), 0.0))
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@loop_with({"contract"})
 def power(dots, gamma, coef0, degree, dest, slots, offset):
     """dest[slots_r, offset + j] = (gamma·dots_rj + coef0)^degree, degree a whole number."""
     count, width = dots.shape
@@ -127,7 +123,7 @@ def power(dots, gamma, coef0, degree, dest, slots, offset):
             out[j] = value
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@loop_with({"contract"})
 def add_rows(cache, slots, coef, first, last, score):
     """score_j += Σ_k coef_k cache[slots_k, j] for first ≤ j < last, four rows at a time; sums are double."""
     count = slots.shape[0]
@@ -150,7 +146,7 @@ def add_rows(cache, slots, coef, first, last, score):
                 part[j] += a * r0[j]
 
 
-@njit(cache=True, nogil=True)
+@loop
 def gather(cells, rows, columns, dest, slots):
     """dest[slots_k, l] = cells[rows_k, columns_l]."""
     for k in range(rows.shape[0]):
@@ -160,7 +156,7 @@ def gather(cells, rows, columns, dest, slots):
             out[l] = row[columns[l]]
 
 
-@njit(cache=True, nogil=True)
+@loop
 def narrow(flat, used, width, columns):
     """Keep only the given (rising) columns of ``used`` rows of a flat cache, in place."""
     to = 0

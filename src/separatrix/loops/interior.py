@@ -11,7 +11,6 @@ Cost O(n·sides) each.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from separatrix.loops.compiled import loop
 
@@ -54,7 +53,7 @@ def advance(t, eta, alpha, room, s, xi, d_eta, d_alpha, d_s, d_xi):
             xi[i, k] += t * d_xi[i, k]
 
 
-@njit(cache=True, nogil=True)
+@loop
 def weigh(sign, target, cap, eta, alpha, room, s, xi, root, pull, sums):
     """Row weights √Σ 1/D with D = ξ/m + s/α, and the predictor's pull Σ sign·q/D over that root, q = target − sign·η.
 
@@ -81,7 +80,7 @@ def weigh(sign, target, cap, eta, alpha, room, s, xi, root, pull, sums):
         pull[i] = slope / root[i] if weight > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@loop
 def predict(sign, target, cap, eta, alpha, room, s, xi, d_eta, second, third, pulls, sums):
     """What the predictor's d_eta does: products for the corrector, its pulls, and sums.
 
@@ -127,7 +126,7 @@ def predict(sign, target, cap, eta, alpha, room, s, xi, d_eta, second, third, pu
     return largest
 
 
-@njit(cache=True, nogil=True)
+@loop
 def correct(mu, sign, target, cap, eta, alpha, room, s, xi, d_eta, d_alpha, d_s, d_xi):
     """The corrector's direction from its d_eta (``d_alpha`` and ``d_xi`` come in as ``second`` and ``third``).
 

@@ -19,40 +19,20 @@ Ctrl-C falls between a pass and whoever reads its answer, both still belong toge
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from llvmlite import ir
-from numba import extending, njit, types
-from numba.core import cgutils
+
+from separatrix.loops.compiled import LANES, inner, inner_with, instruction, loop, loop_with
 
 SHORT = 128  # cells of a row up to which a step of zero costs less than a branch guessed wrong,
 RARE = 8  # where at least one visit in so many was a mistake
-LANES = 8  # cells that are worked on at once
-
-intrinsic: Any = extending.intrinsic  # what it makes of a function is called without the context
 
 
-@intrinsic
-def _prefetch(typingctx, array, at):
+@instruction
+def _prefetch(array, at):
     """Ask for the cache line that holds element ``at`` of a contiguous array (by its flat index)."""
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        address = builder.bitcast(builder.gep(data, [arguments[1]]), cgutils.voidptr_t)
-        word = ir.IntType(32)
-        function = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, word, word, word]),
-            "llvm.prefetch.p0i8",
-        )
-        builder.call(function, [address, word(0), word(2), word(1)])  # to read, into the second-level cache
-        return context.get_dummy_value()
 
-    return types.none(array, types.intp), code
-
-
-@njit(cache=True, nogil=True)
+@inner
 def _drawn(state):
     """The 64 bits of splitmix64 that belong to a state."""
     z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -60,7 +40,7 @@ def _drawn(state):
     return z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _shuffle(a, first, last, state):
     """Fisher and Yates on a[first:last]; the next state. Of fewer than 2¹⁶ places two are drawn at once: 32 bits
     choose one of them evenly to 1 in 65,536."""
@@ -86,7 +66,7 @@ def _shuffle(a, first, last, state):
     return state
 
 
-@njit(cache=True, nogil=True)
+@loop
 def shuffled(rows, seed):
     """A uniformly random order of the given rows.
 
@@ -98,7 +78,7 @@ def shuffled(rows, seed):
     return order
 
 
-@njit(cache=True, nogil=True)
+@loop
 def dealt(rows, seed, block, window):
     """(order, as dealt): blocks of neighbouring rows in random order, then rows shuffled within each window.
 
@@ -121,58 +101,20 @@ def dealt(rows, seed, block, window):
     return order, fetch
 
 
-@intrinsic
-def _step(typingctx, X, now, following, w, whole, move):
+@instruction
+def _step(X, now, following, w, whole, move):
     """(w·x_k, x_i·x_k), and w ← w + move x_i, over the first ``whole`` cells, a multiple of LANES, of two rows.
 
     Row i begins at the flat index ``now``, row k at ``following``. Written for vectors: left to the compiler, the
     last cells of an update are stored one by one, and reading them back together stalls.
     """
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        _, now, following, _, whole, move = arguments
-        cells, weights = (
-            context.make_array(signature.args[k])(context, builder, arguments[k]).data for k in (0, 3)
-        )
-        double, flags = ir.DoubleType(), ("reassoc", "contract")
-        vector, row = ir.VectorType(double, LANES), ir.VectorType(cells.type.pointee, LANES)
-        none = ir.Constant(vector, [0.0] * LANES)
-
-        def place(data: Any, at: Any, kind: Any) -> Any:
-            return builder.bitcast(builder.gep(data, [at]), kind.as_pointer())
-
-        def read(at: Any) -> Any:
-            found = builder.load(place(cells, at, row), align=signature.args[0].dtype.bitwidth // 8)
-            return found if row == vector else builder.fpext(found, vector)
-
-        def plus(total: Any, a: Any, b: Any) -> Any:
-            return builder.fadd(total, builder.fmul(a, b, flags=flags), flags=flags)
-
-        moves = none
-        for lane in range(LANES):
-            moves = builder.insert_element(moves, move, ir.IntType(32)(lane))
-        score, product = (cgutils.alloca_once_value(builder, none) for _ in range(2))
-        steps = cgutils.for_range_slice(builder, whole.type(0), whole, whole.type(LANES), whole.type)
-        with steps as (j, _):
-            x, after = read(builder.add(now, j)), read(builder.add(following, j))
-            at = place(weights, j, vector)
-            before = builder.load(at, align=8)
-            builder.store(plus(builder.load(score), before, after), score)
-            builder.store(plus(builder.load(product), x, after), product)
-            builder.store(plus(before, moves, x), at, align=8)
-        add = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(double, [double, vector]), f"llvm.vector.reduce.fadd.v{LANES}f64"
-        )
-        totals = [
-            builder.call(add, [double(-0.0), builder.load(v)], fastmath=flags) for v in (score, product)
-        ]
-        return context.make_tuple(builder, signature.return_type, totals)
-
-    at, real = types.intp, types.float64
-    return types.UniTuple(real, 2)(X, at, at, w, at, real), code
+    x, after = (X.reshape(-1)[at : at + whole].astype(np.float64) for at in (now, following))
+    both = w[:whole] @ after, x @ after
+    w[:whole] += move * x
+    return both
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@inner_with({"reassoc", "contract"})
 def _score(X, i, w):
     score = w[X.shape[1]]
     for j in range(X.shape[1]):
@@ -180,7 +122,7 @@ def _score(X, i, w):
     return score
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@loop_with({"reassoc", "contract"})
 def dense_scores(X, w):
     """w·x_i + b (n,) in double precision of row-major X (n, p), w (p+1,); O(np), one thread.
 
@@ -193,7 +135,7 @@ def dense_scores(X, w):
     return scores
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@loop_with({"reassoc", "contract"})
 def dense_pass(X, sign, scale, eta, one, order, fetch, ahead, begin, w, counts, drift, late, tally, record):
     """Visit order[begin:] and move w at each mistake; X is row-major, ``one`` is 1, or 0 as w[p]: no intercept.
 
@@ -263,7 +205,7 @@ def dense_pass(X, sign, scale, eta, one, order, fetch, ahead, begin, w, counts, 
     return end
 
 
-@njit(cache=True, nogil=True)
+@loop
 def csr_pass(
     data, indices, indptr, sign, scale, eta, one, order, begin, w, counts, drift, late, tally, record
 ):
@@ -308,7 +250,7 @@ def csr_pass(
     return end
 
 
-@njit(cache=True, nogil=True)
+@loop
 def next_mistake(scores, sign, order, begin):
     """Where in the order the first row from ``begin`` with y_i f_i ≤ 0 (or no number) stands; its end if none.
 

@@ -8,9 +8,8 @@ keeps Σβ and gains where v_i > v_j; the best d is (v_i − v_j)/(K_ii + K_jj �
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from separatrix.loops.compiled import loop
+from separatrix.loops.compiled import loop, loop_with
 
 TAU = 1e-12  # curvature of a pair that has none
 BINS = 512  # of a histogram; the bits above its number say what a variable may do
@@ -34,7 +33,7 @@ def slopes(score, position, linear, beta, low, high, v):
     return up, i, lo, j
 
 
-@njit(cache=True, nogil=True)
+@loop
 def choose(v, beta, low, high, up, i, lo, j, kept, want):
     """The pair that violates most, the variables kept, and about ``want`` others by how much they violate.
 
@@ -99,7 +98,7 @@ def choose(v, beta, low, high, up, i, lo, j, kept, want):
     return chosen[:size]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "nsz", "nnan"})
+@loop_with({"contract", "nsz", "nnan"})
 def pairs(K, row, v, beta, low, high, tol, share, limit, negative):
     """Best pairs of the working set until v spreads no more than max(tol, share·its first spread).
 
@@ -205,7 +204,7 @@ def levelled(v, group, beta, low, high, count):
     return up[where] - middle[where], i[where], lo[where] - middle[where], j[where]
 
 
-@njit(cache=True, nogil=True)
+@loop
 def pairs_within(K, row, group, v, beta, low, high, tol, share, limit, negative):
     """As :func:`pairs` where both variables of a pair are of one group, 0 or 1, whose sum stays."""
     q = v.shape[0]

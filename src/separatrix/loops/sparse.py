@@ -8,10 +8,11 @@ sums are float64.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from separatrix.loops.compiled import loop, loop_with
 
 
-@njit(cache=True, nogil=True)
+@loop
 def scores_1(data, indices, indptr, w, offset, out):
     """out_i = offset + Σ_j x_ij w_j."""
     for i in range(out.shape[0]):
@@ -21,7 +22,7 @@ def scores_1(data, indices, indptr, w, offset, out):
         out[i] = total
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@loop_with({"contract"})
 def scores_k(data, indices, indptr, w, offset, out):
     """out_ik = offset_k + Σ_j x_ij w_jk, four cells at a time: ``out`` is then read and written a fourth as often."""
     k_count = w.shape[1]
@@ -43,7 +44,7 @@ def scores_k(data, indices, indptr, w, offset, out):
                 out[i, k] += x * w[j, k]
 
 
-@njit(cache=True, nogil=True)
+@loop
 def back_1(data, indices, indptr, slope, out):
     """out_j += Σ_i x_ij s_i."""
     for i in range(slope.shape[0]):
@@ -52,7 +53,7 @@ def back_1(data, indices, indptr, slope, out):
             out[np.uint64(indices[at])] += data[at] * s
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@loop_with({"contract"})
 def back_k(data, indices, indptr, slope, out):
     """out_jk += Σ_i x_ij s_ik."""
     k_count = slope.shape[1]
@@ -64,7 +65,7 @@ def back_k(data, indices, indptr, slope, out):
                 out[j, k] += x * slope[i, k]
 
 
-@njit(cache=True, nogil=True)
+@loop
 def add_rows(data, indices, indptr, rows, weight, out):
     """out_j += Σ_i w_i x_ij over the given rows; ``weight`` may be empty (all one)."""
     if weight.shape[0] == 0:
@@ -79,7 +80,7 @@ def add_rows(data, indices, indptr, rows, weight, out):
             out[np.uint64(indices[at])] += w * data[at]
 
 
-@njit(cache=True, nogil=True)
+@loop
 def column_sums(data, indices, spread, sums):
     """Per column (Σ w x, Σ w x²) over the stored cells, side by side; ``spread`` is each cell's weight (or empty)."""
     weighted = spread.shape[0] > 0

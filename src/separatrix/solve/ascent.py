@@ -25,6 +25,7 @@ import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.interrupts import check, until_interrupted
+from separatrix.data.rows import floats
 from separatrix.loops.ascent import dense_pass, joint_pass, own_sums, shuffle, sparse_pass
 from separatrix.loops.sparse import back_k, scores_k
 from separatrix.problems.margin import MarginMachine, Proof, best_intercept
@@ -61,7 +62,7 @@ class _Ascent:
             self.cells: tuple[Any, ...] = (X.data, X.indices, X.indptr)
             norms = np.asarray(X.multiply(X).sum(axis=1)).ravel().astype(float)
         else:
-            X = np.ascontiguousarray(X)
+            X = np.ascontiguousarray(floats(X))
             self.cells = (X,)
             norms = np.einsum("ij,ij->i", X, X, dtype=np.float64)
         if machine.squared:

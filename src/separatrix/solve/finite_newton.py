@@ -19,7 +19,7 @@ import numpy as np
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.engine import sweep
 from separatrix.data.interrupts import until_interrupted
-from separatrix.data.rows import Block
+from separatrix.data.rows import Block, solid
 from separatrix.loops.interior import picked_rows
 from separatrix.problems.margin import MarginMachine, Proof, best_intercept, blocked
 from separatrix.solve.interior import STALLED, MarginFit, moves
@@ -160,7 +160,7 @@ def _short_rows(
             continue
         root = np.sqrt(curve[part][at])
         rows = np.empty((len(at), q))
-        picked_rows(block.dense(part), at, centre, root, rows)
+        picked_rows(solid(block.dense(part)), at, centre, root, rows)
         hessian = dsyrk(1.0, rows.T, beta=1.0, c=hessian, overwrite_c=1)
         pull += (beta[part][at] / root) @ rows
     hessian = np.triu(hessian)

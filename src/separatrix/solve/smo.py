@@ -244,7 +244,7 @@ class _Descent:
                 want = size - 2 if len(kept) == 0 else size // 2 - 2
                 room = max(size - 2 - max(want, 0), 0)
                 ws = smo_loops.choose(v, self.b, self.l, self.h, up, i, lo, j, kept[:room], max(want, 0))
-                kept = ws[::-1] if len(kept) == 0 else np.setdiff1d(ws, kept)
+                kept = ws[::-1].copy() if len(kept) == 0 else np.setdiff1d(ws, kept)
             self._round(rows, ws, v, tol, negative)
             self.rounds += 1
             since += 1

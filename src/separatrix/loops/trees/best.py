@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import extending, types
 
-from separatrix.loops.compiled import inner, loop
+from separatrix.loops.compiled import inner, instruction, loop
 from separatrix.loops.trees.node import (
     COUNT,
     IMPURITY,
@@ -44,19 +43,11 @@ from separatrix.loops.trees.node import (
 
 _FEW = 96  # rows up to which the bins that hold some are noted, not all looked through
 
-intrinsic: Any = extending.intrinsic  # what it makes of a function is called without the context
 
-
-@intrinsic
-def _lowest(typing, word):
+@instruction
+def _lowest(word):
     """The place of the lowest bit set in a 64-bit word that is not zero."""
-
-    def code(context, builder, signature, args):
-        from llvmlite import ir
-
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.int64(types.uint64), code
+    return (int(word) & -int(word)).bit_length() - 1
 
 
 @inner

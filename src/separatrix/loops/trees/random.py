@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.loops.compiled import inner, loop, loop_with
+from separatrix.loops.compiled import inner, inner_with, loop
 from separatrix.loops.trees.node import (
     COUNT,
     FAST,
@@ -57,7 +57,7 @@ def _copied(table, idx, start, m, near):
         idx[start + i] = i * p
 
 
-@loop_with({"nnan", "nsz", "reassoc"})
+@inner_with({"nnan", "nsz", "reassoc"})
 def _gathered(flat, first, idx, start, m, v):
     """v[i] = the cell of the node's i-th row; (least, largest). The column begins at ``first``; none is missing."""
     column = flat[first:]
@@ -93,7 +93,7 @@ def _gathered_odd(flat, first, idx, start, m, v):
     return low, high, gone, bits
 
 
-@loop_with(FAST)
+@inner_with(FAST)
 def _left2(v, t, weights, targets, start, m, unit, two):
     """(rows, W, Σ w y) of the node's rows whose cell in v is at most t."""
     w = weights[start : start + m]

@@ -96,7 +96,7 @@ class KernelModel(Estimator):
         return rows
 
     def _read_matrix(self, K: Any) -> FloatArray:
-        K = np.asarray(K.toarray() if not isinstance(K, np.ndarray) else K, dtype=np.float64)
+        K = np.ascontiguousarray(K.toarray() if not isinstance(K, np.ndarray) else K, dtype=np.float64)
         n, m = K.shape
         if n != m:
             raise ValueError(

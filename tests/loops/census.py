@@ -1,0 +1,203 @@
+"""Which loops are asked for with which types, where every public estimator reads rows in every form it documents.
+
+    python -m tests.loops.census           what is asked for and not listed in loops/signatures.txt; status 1 if any
+    python -m tests.loops.census --write   that file anew
+
+Each estimator as it comes and in the variants of tests/files/catalogue.py, on few rows; and on many, where loops are
+only worth it there.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+
+import separatrix
+from tests.files.catalogue import Tables, default_case, public_estimators, variants
+
+ASKED = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
+HEAD = """\
+# The types that loops are built for: python -m tests.loops.census --write
+"""
+# Beside the variants that model files know: solvers, criteria and losses with loops of their own.
+FURTHER = """
+    LinearSVC(loss="hinge") LinearSVC(loss="hinge",solver="coordinate") LinearSVC(solver="coordinate")
+    LinearSVC(solver="newton")
+    LinearSVC(multi_class="crammer_singer") LinearSVC(fit_intercept=False) LinearSVC(dual=True,tol=1e-6)
+    SVC(kernel="poly") SVC(kernel="linear") SVC(kernel="sigmoid") SVC(kernel="poly",degree=2) SVC(cache_size=0.01)
+    Perceptron(average=True) Perceptron(fit_intercept=False) Perceptron(shuffle=False)
+    LogisticRegression(solver="lbfgs") LogisticRegression(solver="sgd") LogisticRegression(solver="gradient")
+    DecisionTreeClassifier(criterion="entropy") DecisionTreeClassifier(max_leaf_nodes=4)
+    DecisionTreeClassifier(splitter="random") DecisionTreeClassifier(max_features=1)
+    RandomForestClassifier(max_leaf_nodes=4) ExtraTreesClassifier(bootstrap=True)
+    AdaBoostClassifier(separatrix.DecisionTreeClassifier(max_depth=2)) BaggingClassifier(separatrix.DecisionStump())
+    DecisionStump(criterion="entropy") DecisionStump(criterion="gini")
+"""
+REGRESSORS = """
+    LinearSVR(loss="squared_epsilon_insensitive") SVR(kernel="linear") SVR(kernel="poly") NuSVR(kernel="linear")
+    DecisionTreeRegressor(criterion="absolute_error")
+    DecisionTreeRegressor(splitter="random",criterion="absolute_error")
+    RandomForestRegressor(criterion="absolute_error") ExtraTreesRegressor(criterion="absolute_error")
+    DecisionTreeRegressor(max_leaf_nodes=4) BaggingRegressor(separatrix.DecisionTreeRegressor())
+"""
+
+
+def cases() -> Iterator[tuple[str, Any, Any, Any]]:
+    """(name, estimator, X, y)."""
+    t = Tables(0, 60)
+    for kind in public_estimators():
+        yield kind.__name__, *default_case(kind, t)
+    for name, case in variants(t).items():
+        yield name, *case
+    for words, y in ((FURTHER, t.three), (FURTHER, t.two), (REGRESSORS, t.X[:, 0])):
+        for call in words.split():
+            yield call, eval(f"separatrix.{call}", {"separatrix": separatrix}), t.X, y
+
+
+def forms(X: Any, folder: Path) -> Iterator[tuple[str, Any]]:
+    """The rows as they are, and as they may come."""
+    yield "as they are", X
+    if sp.issparse(X):
+        X = X.tocsr().astype(np.float64)
+        yield "float32", X.astype(np.float32)
+        yield "whole numbers", X.astype(np.int64)
+        wide = X.copy()
+        wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+        yield "wide indices", wide
+        yield "columns", X.tocsc()
+        yield "coordinates", X.tocoo()
+        return
+    if not isinstance(X, np.ndarray) or X.dtype.kind not in "fiub":
+        return
+    yield "float64", X.astype(np.float64)
+    yield "float32", X.astype(np.float32)
+    for kind in (np.int64, np.int32, np.uint8, bool):
+        if np.isfinite(X).all():
+            yield np.dtype(kind).name, np.abs(X).astype(kind)
+    for kind in (np.float64, np.float32):
+        fixed = X.astype(kind)
+        fixed.flags.writeable = False
+        yield f"{np.dtype(kind).name}, read-only", fixed
+        yield f"{np.dtype(kind).name}, column-major", np.asfortranarray(X, dtype=kind)
+        place = folder / f"{np.dtype(kind).name}.npy"
+        np.save(place, X.astype(kind))
+        yield f"{np.dtype(kind).name}, on disk", np.load(place, mmap_mode="r")
+    yield "every other row", np.repeat(X.astype(np.float64), 2, axis=0)[::2]
+    yield "backwards", np.ascontiguousarray(X.astype(np.float64)[:, ::-1])[:, ::-1]
+    yield "a list", X.tolist()
+    yield "a frame", pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
+    yield (
+        "a frame of two kinds",
+        pd.DataFrame({f"c{j}": X[:, j].astype("f4" if j else "f8") for j in range(X.shape[1])}),
+    )
+    if np.isfinite(X).all():
+        yield "sparse", sp.csr_matrix(X)
+        yield "sparse, float32", sp.csr_matrix(X.astype(np.float32))
+        yield "sparse, wide indices", wide_indices(sp.csr_matrix(X.astype(np.float64)))
+        yield "sparse, whole numbers", sp.csr_matrix(np.abs(X).astype(np.int64))
+        yield "sparse columns", sp.csc_matrix(X)
+
+
+def wide_indices(X: Any) -> Any:
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+def many() -> Iterator[tuple[str, Any, Any, Any]]:
+    """Tables of a size at which loops take the place of products."""
+    X, y = make_classification(40_000, 12, n_informative=6, random_state=0)
+    for name in ["SVC()", "NuSVC(nu=0.2)", "SVR()", "NuSVR()", "OneClassSVM()", "SVC(gamma=100.0,C=100.0)"]:
+        yield name, eval(f"separatrix.{name}", {"separatrix": separatrix}), X[:2_500], y[:2_500]
+    words = sp.random(3_000, 4_000, 0.01, "csr", random_state=0)
+    topic = np.random.default_rng(0).integers(0, 2, 3_000)
+    for name in [
+        "GaussianNB()",
+        "LinearDiscriminantAnalysis()",
+        "QuadraticDiscriminantAnalysis()",
+        "LogisticRegression()",
+        "Perceptron()",
+        "LinearSVC()",
+        "DecisionStump()",
+        "DecisionTreeClassifier(max_depth=3)",
+        "AdaBoostClassifier(n_estimators=3)",
+        "ExtraTreesClassifier(n_estimators=2)",
+        "RandomForestClassifier(n_estimators=2)",
+        "BaggingClassifier(n_estimators=2)",
+    ]:
+        for kind in (np.float64, np.float32):
+            yield name, eval(f"separatrix.{name}", {"separatrix": separatrix}), X.astype(kind), y
+    for name in [
+        "LogisticRegression()",
+        "LinearSVC()",
+        "Perceptron()",
+        "MultinomialNB()",
+        "BernoulliNB()",
+        "ComplementNB()",
+        "AdaBoostClassifier(n_estimators=3)",
+        "SVC()",
+        "LinearSVC(solver='coordinate')",
+        "LogisticRegression(solver='sgd')",
+    ]:
+        for kind in (np.float64, np.float32):
+            for labels in (topic, topic + (np.arange(3_000) % 7 == 0)):
+                yield name, eval(f"separatrix.{name}", {"separatrix": separatrix}), words.astype(kind), labels
+
+
+def used(model: Any, X: Any, y: Any) -> None:
+    """A fit, and all that may be asked; rows that are refused ask for nothing."""
+    try:
+        model.fit(X, y)
+    except (ValueError, TypeError, NotImplementedError):
+        return
+    for name in ASKED:
+        if hasattr(model, name):
+            getattr(model, name)(X)
+
+
+def census(told: bool = False) -> dict[tuple[str, str], str]:
+    """(loop, words of its types) → who asked first."""
+    from separatrix.loops import dispatch
+    from separatrix.loops.signatures import spelled
+
+    found: dict[tuple[str, str], str] = {}
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, model, X, y in cases():
+            for form, rows in forms(X, Path(folder)):
+                used(clone(model), rows, y)
+                for loop, types in list(dispatch.asked):
+                    found.setdefault((loop, spelled(types)), f"{name} on {form}")
+        for name, model, X, y in many():
+            used(model, X, y)
+            for loop, types in list(dispatch.asked):
+                found.setdefault((loop, spelled(types)), f"{name} on {X.dtype} {X.shape}")
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    from separatrix.loops.signatures import LIST, listed
+
+    found = census()
+    if "--write" in arguments:
+        lines = [f"{loop}  {words}\n" for loop, words in sorted(found)]
+        LIST.write_text(HEAD + "".join(lines), encoding="utf-8")
+        return 0
+    known = {(loop, words) for loop, every in listed().items() for words in every}
+    missing = {key: by for key, by in found.items() if key not in known}
+    for (loop, words), by in sorted(missing.items()):
+        print(f"{loop}  {words}    # {by}")
+    return int(bool(missing))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
