@@ -29,6 +29,8 @@ from tests.problems.firth_cases import (
     steps_of,
 )
 
+pytestmark = pytest.mark.usefixtures("way")
+
 # ---- value and derivatives ----
 
 

@@ -22,6 +22,8 @@ from tests.problems.objective_cases import (
     seeds,
 )
 
+pytestmark = pytest.mark.usefixtures("way")
+
 # ---- against extended precision ----
 
 

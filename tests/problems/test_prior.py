@@ -13,6 +13,8 @@ from separatrix.problems.objective import helmert
 from separatrix.problems.prior import Prior, PriorObjective, chart, contrasts, curvature, loss_of
 from tests.draws import examples
 
+pytestmark = pytest.mark.usefixtures("way")
+
 quick = examples(10)
 seeds = st.integers(0, 10_000)
 classes = pytest.mark.parametrize("k", [None, 3])

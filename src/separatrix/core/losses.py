@@ -20,7 +20,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from separatrix.core.numerics import FloatArray, softmax
+from separatrix.core.numerics import FloatArray
 
 TargetKind = Literal["sign", "real", "class"]
 
@@ -118,6 +118,11 @@ class Multinomial(Loss):
     bend = math.sqrt(2.0)
 
     def value_slope(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        value, slope, _ = self._pieces(eta, y)
+        return value, slope
+
+    def _pieces(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """(value, slope, p_y)."""
         at = np.arange(len(eta))
         top = eta.max(axis=1, keepdims=True)
         e = np.exp(eta - top)
@@ -129,12 +134,13 @@ class Multinomial(Loss):
         value = np.log1p(rest + (own - 1.0)) - (eta[at, y] - top[:, 0])
         e /= total[:, None]
         e[at, y] = -rest / total
-        return value, e
+        return value, e, own / total
 
     def derivatives(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        value, slope = self.value_slope(eta, y)
+        value, slope, own = self._pieces(eta, y)
         at, k = np.arange(len(eta)), np.arange(eta.shape[1])
-        p = softmax(eta)
+        p = slope.copy()
+        p[at, y] = own
         curvature = -p[:, :, None] * p[:, None, :]
         others, top = 1.0 - p, p.argmax(axis=1)
         largest = p[at, top]

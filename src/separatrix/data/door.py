@@ -49,6 +49,8 @@ __all__ = [
     "rows_of",
 ]
 
+PLAIN = "fdbBhHiIlLqQ?"  # kinds of numbers that are read as they are
+
 
 def read_table(estimator: object, X: Any, *, reset: bool, missing: bool = False) -> Any:
     """X as an ndarray, a CSR matrix or a Dask collection; column names and number set or compared.
@@ -56,6 +58,9 @@ def read_table(estimator: object, X: Any, *, reset: bool, missing: bool = False)
     With ``missing`` a frame's empty cells become NaN; without, they are refused by name.
     Finite values are not checked here: the first sweep of a fit sees them (see :func:`refuse_nonfinite`).
     """
+    if _is_plain(X) and getattr(estimator, "feature_names_in_", None) is None:
+        _check_n_features(estimator, X, reset=reset)
+        return X
     if is_dask(X):
         return _dask_table(estimator, X, reset=reset)
     named = is_frame(X)
@@ -80,6 +85,11 @@ def read_table(estimator: object, X: Any, *, reset: bool, missing: bool = False)
         X = X.astype(np.float64)
     # Of a sparse table the numbers alone are copied; a dense one of whole numbers may be an eighth of its floats.
     return X if isinstance(X, np.ndarray) else floats(X)
+
+
+def _is_plain(X: object) -> bool:
+    """Whether X is an array of plain numbers with rows and columns: what is asked of other tables it need not be."""
+    return type(X) is np.ndarray and X.ndim == 2 and X.dtype.char in PLAIN and X.size > 0
 
 
 def _refuse_dates(X: Any) -> None:

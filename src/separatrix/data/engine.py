@@ -117,6 +117,9 @@ def sweep(
         return _dask_sweep(local, rows, params, memos)
     workers = min(chosen.workers or available_cores(), count)
     with one_blas_thread():
+        if count == 1:
+            stat, kept = local(rows.block(0), params, memos[0])
+            return stat, [kept]
         if chosen.kind == "serial" or workers == 1 or light:
             return _run(local, rows, params, memos, range(count))
         return _threaded(local, rows, params, memos, workers)

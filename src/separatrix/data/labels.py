@@ -32,7 +32,10 @@ def read_labels(y: Any, n: int | None) -> tuple[np.ndarray, np.ndarray]:
         )
     if is_dask(y):
         y = y.compute()
-    labels = as_labels(y)
+    return _codes(as_labels(y), n)
+
+
+def _codes(labels: np.ndarray, n: int | None) -> tuple[np.ndarray, np.ndarray]:
     if n is not None and len(labels) != n:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n} rows, y has {len(labels)} labels"
@@ -102,8 +105,9 @@ def read_some_labels(
     labels = as_labels(y)
     if labels.dtype.kind in "iu":
         absent = labels == -1
-        if (known is None and len(np.unique(labels[~absent])) < 2) or (
-            known is not None and -1 in list(known)
+        if absent.any() and (
+            (known is None and len(np.unique(labels[~absent])) < 2)
+            or (known is not None and -1 in list(known))
         ):
             absent = np.zeros(len(labels), dtype=bool)
     elif labels.dtype.kind == "f":
@@ -113,7 +117,7 @@ def read_some_labels(
     else:
         absent = np.zeros(len(labels), dtype=bool)
     if not absent.any():
-        return read_labels(labels, n)
+        return _codes(labels, n)
     if n is not None and len(labels) != n:
         read_labels(labels, n)
     present = labels[~absent]
@@ -130,6 +134,8 @@ def read_some_labels(
 
 
 def as_labels(y: Any) -> np.ndarray:
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufU":
+        return y
     array = _as_objects(y) if isinstance(y, (list, tuple)) and not _is_plain(y) else np.asarray(y)
     if array.ndim == 2 and array.shape[1] > 1:
         raise ValueError(

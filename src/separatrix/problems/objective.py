@@ -29,8 +29,10 @@ from separatrix.data.engine import sweep
 from separatrix.data.rows import Rows
 from separatrix.problems.blocks import Partial, SweepTask, evaluate_block, intercept_sums, to_inner
 from separatrix.problems.coordinates import Coordinates
+from separatrix.problems.small import Tile
 
 DENSE_TILES = 4096  # columns up to which sparse rows far from the origin go through dense, centred tiles
+CHEAP = 1 << 20  # products of a Hessian that take less time than what leads to them
 LIGHT_CELLS = 1 << 15  # sampled cells a block below which threads cost more than they save
 
 
@@ -92,6 +94,16 @@ class Objective:
     @cached_property
     def ridge_matrix(self) -> FloatArray:
         return self.coordinates.ridge(self.ridge)
+
+    @cached_property
+    def tile(self) -> Tile | None:
+        """All rows in these coordinates, where they are few."""
+        return Tile.of(self.rows, self.coordinates, self.loss, self.class_basis, self.fit_intercept)
+
+    @cached_property
+    def cheap_hessian(self) -> bool:
+        """Whether a Hessian costs little more than the way to a sweep without one."""
+        return self.tile is not None and self.rows.n * int(np.prod(self.shape)) ** 2 <= CHEAP
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -161,6 +173,10 @@ class Objective:
         ``radius`` it measures max ‖z_i‖ too, as every sweep of the second order does. ``memo`` is what earlier sweeps
         of this objective left, and is written on.
         """
+        if stride == 1 and self.tile is not None:
+            if memo is not None:
+                memo.radius = self.tile.radius
+            return self._at_once(self.tile, theta, order, since)
         memo = Memo() if memo is None else memo
         measure = since is not None and order == 1 and not self.rows.sparse
         first_radius = radius and measure and self.coordinates.basis is None
@@ -185,6 +201,20 @@ class Objective:
             self.loose_radius if memo.radius is None else memo.radius, penalty,
             min(total.weight / self.total_weight, 1.0), total.drift,
         )  # fmt: skip
+
+    def _at_once(self, tile: Tile, theta: FloatArray, order: int, since: FloatArray | None) -> Evaluation:
+        """:meth:`evaluate` on rows that fit one tile."""
+        value, gradient, hessian = tile.sums(theta, order)
+        penalty, size = 0.0, self.coordinates.size
+        if self.ridge:
+            t, matrix = theta[:size], self.ridge_matrix
+            pull = (matrix * t.T).T if matrix.ndim == 1 else matrix @ t
+            penalty = 0.5 * float(np.vdot(t, pull))
+            gradient[:size] += pull
+        if hessian is not None:
+            self._add_ridge(hessian)
+        drift = np.inf if since is None or order == 2 else tile.drift(theta - since)
+        return Evaluation(value + penalty, gradient, hessian, tile.radius, penalty, 1.0, drift)
 
     def _gradient(self, total: Partial, task: SweepTask) -> FloatArray:
         """∂F/∂θ from sums over raw (or inner) columns and the sum of slopes; ``total`` is used up."""
@@ -237,14 +267,20 @@ class Objective:
 
     def _add_ridge(self, hessian: FloatArray) -> None:
         """λ onto the blocks of the diagonal; a column of scale 0 gets a one, so that it stays put."""
-        size, q = self.coordinates.size, self.shape[0]
-        matrix = self.ridge_matrix
-        block = np.diag(matrix) if matrix.ndim == 1 else np.array(matrix)
-        if self.coordinates.basis is None:
-            block[np.diag_indices(size)] += self.coordinates.scale == 0
-        for k in range(1 if self.n_classes is None else self.n_classes - 1):
-            part = slice(k * q, k * q + size)
-            hessian[part, part] += block
+        size, q, matrix = self.coordinates.size, self.shape[0], self.ridge_matrix
+        blocks = range(0, len(hessian), q)
+        if matrix.ndim == 2:
+            for a in blocks:
+                hessian[a : a + size, a : a + size] += matrix
+        elif self._diagonal.any():
+            diagonal = np.einsum("ii->i", hessian)  # a view that can be written to
+            for a in blocks:
+                diagonal[a : a + size] += self._diagonal
+
+    @cached_property
+    def _diagonal(self) -> FloatArray:
+        """λ·scale², and a one for a column of scale 0."""
+        return self.ridge_matrix + (self.coordinates.scale == 0)
 
 
 def add_multiple(y: FloatArray, a: float, x: FloatArray) -> None:

@@ -15,6 +15,7 @@ Cost: O(nq²) a sweep with the Hessian, O(nq) without, O(q³) a factor; q parame
 from __future__ import annotations
 
 from dataclasses import replace
+from math import expm1, sqrt
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,7 @@ def newton(
         return begun
     point, at, anchor = begun
     plain = plain or not proven
+    always = plain or account.objective.cheap_hessian
     first_value = abs(at.value)
     slow, previous = 0, np.inf
     stopped, gap, iterations = "max_iter reached", np.inf, 0
@@ -102,7 +104,7 @@ def newton(
                 if left <= target and (left <= goal or contraction > 0.5 or decrement < 1e-12):
                     stopped = "gap ≤ tol" if proven else FLAT
                     break
-            order = 2 if plain else _next_order(decrement, contraction, gap, target, anchor, point)
+            order = 2 if always else _next_order(decrement, contraction, gap, target, anchor, point)
             before, then = point, at
             measure: dict[str, Any] = {}
             if order == 1 and anchor.may_be_last(decrement, contraction, goal):
@@ -189,18 +191,22 @@ class _Anchor:
     def __init__(self, theta: FloatArray, at: Evaluation, range_factor: float):
         assert at.hessian is not None
         self.theta, self.share, self.range_factor = theta, at.share, range_factor
-        self.hessian = at.hessian
+        self.hessian, self.diagonal = at.hessian, np.diag(at.hessian)
         self.factor = factorise(at.hessian)
         self.pairs: list[Pair] = []
         self.measured: tuple[FloatArray, float] | None = None
+        # the gradient that was solved for last, and its solution
+        self._solved: tuple[FloatArray, FloatArray] = (np.empty(0), np.empty(0))
 
     def solve(self, gradient: FloatArray) -> FloatArray:
-        step = self.factor.solve(gradient.T.ravel())
-        return step.reshape(gradient.shape[::-1]).T
+        if gradient is not self._solved[0]:
+            step = self.factor.solve(gradient.T.ravel())
+            self._solved = gradient, step.reshape(gradient.shape[::-1]).T
+        return self._solved[1]
 
     def decrement(self, gradient: FloatArray) -> float:
         """ν of the gradient in the factor alone: what the bounds speak of."""
-        return float(np.sqrt(max(np.sum(gradient * self.solve(gradient)), 0.0)))
+        return sqrt(max(float(np.vdot(gradient, self.solve(gradient))), 0.0))
 
     def step(self, gradient: FloatArray) -> FloatArray:
         """−H̃⁻¹∇F, the factor corrected by the changes of the gradient seen since (BFGS)."""
@@ -230,17 +236,19 @@ class _Anchor:
 
     def bend(self, at: Evaluation) -> float:
         """r of the curvature bound: the most a score can move in a step of H-length one."""
-        return self.range_factor * at.radius * float(np.sqrt(self.factor.inverse_trace / self.share))
+        return self.range_factor * at.radius * sqrt(self.factor.inverse_trace / self.share)
 
     def drift(self, theta: FloatArray, at: Evaluation) -> float:
         """At most how far any score has moved since the Hessian was taken: by Cauchy–Schwarz from there, or from
         the point where it was measured."""
+        if theta is self.theta:
+            return 0.0
         near, moved = self.measured or (self.theta, 0.0)
         return min(moved + self.reach(theta - near, at), self.reach(theta - self.theta, at))
 
     def reach(self, step: FloatArray, at: Evaluation) -> float:
         """At most how far any score moves in a step."""
-        length = float(np.linalg.norm(step))
+        length = sqrt(float(np.vdot(step, step)))
         return self.range_factor * at.radius * length if length else 0.0
 
     def gap(self, decrement: float, theta: FloatArray, at: Evaluation) -> float:
@@ -250,19 +258,20 @@ class _Anchor:
         """The curvature bound for a decrement taken in this factor, scores having moved by ``drift``."""
         if self.factor.singular:
             return np.inf
-        return stale_curvature_gap(decrement / np.sqrt(self.share), self.bend(at), drift)
+        return stale_curvature_gap(decrement / sqrt(self.share), self.bend(at), drift)
 
     def noise(self, at: Evaluation) -> float:
         """What rounding scores to EPS does to F: at most EPS · mean |ℓ'|, and |ℓ'| ≈ √(2ℓℓ'')."""
         value = max(abs(at.value), 1e-300)
-        return EPS * (value + float(np.sqrt(2.0 * value * np.max(np.diag(self.hessian)))))
+        return EPS * (value + sqrt(2.0 * value * float(self.diagonal.max())))
 
     def floor(self, theta: FloatArray) -> float:
         """What rounding the weights to EPS leaves of F above its minimum: ½ΔᵀHΔ."""
-        return EPS**2 * float(np.diag(self.hessian) @ (theta.T.ravel() ** 2))
+        flat = theta.T.ravel()
+        return EPS**2 * float(self.diagonal @ (flat * flat))
 
     def fresh(self, theta: FloatArray) -> bool:
-        return bool(np.array_equal(theta, self.theta))
+        return theta is self.theta or bool(np.array_equal(theta, self.theta))
 
     def ended(self, theta: FloatArray, at: Evaluation) -> Evaluation | None:
         """The evaluation at θ with the Hessian in hand, where that was taken so near that it is θ's to rounding."""
@@ -328,7 +337,7 @@ def _free_step(
         return None  # too far for anything to be proven
     after = decrement_after_step(decrement, drift, reach)
     gap = anchor.gap_at(after, drift + reach, at)
-    leaves_parabola = decrement**2 * np.expm1(drift + reach)
+    leaves_parabola = decrement**2 * expm1(drift + reach)
     floor = ROUNDING * abs(at.value)
     if not (gap <= target and leaves_parabola <= floor):
         return None
@@ -381,4 +390,4 @@ def _user_step(account: Account, theta: FloatArray, step: FloatArray) -> FloatAr
 
 
 def _norm(at: Evaluation) -> float:
-    return float(np.linalg.norm(at.gradient))
+    return sqrt(float(np.vdot(at.gradient, at.gradient)))

@@ -60,6 +60,8 @@ class Account:
         return self.objective.evaluate(theta, order, stride, memo=self.memo, **measure)
 
     def visit(self, theta: FloatArray, at: Evaluation, note: str = "") -> None:
+        if not (self.record or self.verbose):
+            return
         norm = float(np.linalg.norm(at.gradient))
         if self.record:
             coef, intercept = self.objective.to_user(theta)

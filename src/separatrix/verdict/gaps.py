@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import exp, expm1, log1p
 
 import numpy as np
 
@@ -86,12 +87,12 @@ def curvature_gap(decrement: float, range_: float) -> float:
         return np.inf
     if x < 1e-4:  # the series, where the closed form cancels
         return decrement**2 * (0.5 + x / 6.0 + x * x / 12.0)
-    return float(decrement**2 * (x + (1.0 - x) * np.log1p(-x)) / x**2)
+    return float(decrement**2 * (x + (1.0 - x) * log1p(-x)) / x**2)
 
 
 def stale_curvature_gap(decrement: float, range_: float, drift: float) -> float:
     """The bound at θ when H was taken ``drift`` = max score change away: H(θ) ⪰ e^{−drift} H."""
-    inflate = float(np.exp(0.5 * min(drift, FAR)))
+    inflate = exp(0.5 * min(drift, FAR))
     return curvature_gap(decrement * inflate, range_ * inflate)
 
 
@@ -101,8 +102,8 @@ def decrement_after_step(decrement: float, drift: float, reach: float) -> float:
     The residual of the step is (H(θ) − H)d plus the integral of the change of H along d.
     """
     reach, drift = min(reach, FAR), min(drift, FAR)
-    bend = reach / 2 * (1 + reach) if reach < 1e-3 else (np.expm1(reach) - reach) / reach
-    return float(decrement * (np.expm1(drift) + np.exp(drift) * bend))
+    bend = reach / 2 * (1 + reach) if reach < 1e-3 else (expm1(reach) - reach) / reach
+    return decrement * (expm1(drift) + exp(drift) * bend)
 
 
 class FenchelBound:
