@@ -222,7 +222,7 @@ def _csr_slice(X: Any, a: int, b: int) -> Any:
 def _dense_moments(block: Block) -> Moments:
     """Plain sums where every column lies near the origin, which is one pass less; else centred ones."""
     X, p = block.X, block.X.shape[1]
-    if block.weight is not None or X.dtype != np.float64 or not X.flags.c_contiguous or block.n < 256:
+    if block.weight is not None or X.dtype != np.float64 or not X.flags.c_contiguous:
         return Moments.of(X, block.weight)
     first, second = np.zeros(p), np.zeros(p)
     buffer: FloatArray | None = None

@@ -15,6 +15,7 @@ its own, −bT is added. Shapes: m variables of n rows. Cost O(m), given the sco
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,14 +105,14 @@ class Dual:
         both = np.concatenate([np.maximum(beta, 0.0), np.minimum(beta, 0.0)])
         return cls(linear, np.concatenate([zero, -C]), np.concatenate([C, zero]), base, both)
 
-    @property
+    @cached_property
     def hard(self) -> bool:
         """Whether some row may not be missed at any price."""
         return bool(np.isinf(self.high).any() or np.isinf(self.low).any())
 
     def of_rows(self, beta: FloatArray, n: int) -> FloatArray:
         """β of each row (n,): the sum over its variables."""
-        return np.bincount(self.base, beta, minlength=n).astype(float)
+        return np.bincount(self.base, beta, minlength=n).astype(float) if len(beta) > n else beta
 
     def pull(self, score: FloatArray) -> FloatArray:
         """v (m,) = −(Kβ + q): what each variable asks b to be."""

@@ -33,18 +33,40 @@ class KernelRows:
         self.dtype: Any = np.float32 if single else np.float64
         whole = self.n * self.n
         size = min(int(megabytes * 1e6 / np.dtype(self.dtype).itemsize), whole)
-        self.flat = np.empty(max(size, min(self.n, 4) * self.n), self.dtype)
+        self.room = max(size, min(self.n, 4) * self.n)
+        self.flat = np.empty(0 if self._given() else self.room, self.dtype)
         self.computed = 0  # kernel values
+        self.there = False  # whether the cache is the given matrix itself
         self.reset(np.arange(self.n))
+
+    def _given(self) -> bool:
+        """Whether the points are all rows of a matrix that is there: it is read where it lies."""
+        index, cells = self.points.index, self.points.cells
+        return (
+            index is not None
+            and not is_sparse(cells)
+            and cells.dtype == self.dtype
+            and cells.flags.c_contiguous
+            and cells.flags.writeable  # loops know two types of arrays, and are built for one
+            and len(index) == len(cells) == self.n <= self.room // self.n
+            and bool((index == np.arange(self.n)).all())
+        )
 
     def reset(self, active: Index) -> None:
         """Start anew with these columns and an empty cache."""
         self.active = active
         self.columns = self.points if len(active) == self.n else self.points.take(active)
+        was_there, self.there = self.there, len(active) == self.n and self._given()
+        if self.there:
+            self.flat = self.points.cells.reshape(-1)
+        elif was_there or len(self.flat) < self.room:
+            self.flat = np.empty(self.room, self.dtype)
         self._shape()
-        self.used = 0
-        self.slot = np.full(self.n, -1, dtype=np.intp)
-        self.owner = np.full(self.capacity, -1, dtype=np.intp)
+        if self.there:  # every row in its own slot
+            self.used, self.slot, self.owner = self.n, np.arange(self.n), np.arange(self.n)
+        else:
+            self.used, self.slot = 0, np.full(self.n, -1, dtype=np.intp)
+            self.owner = np.full(self.capacity, -1, dtype=np.intp)
         self.stamp = np.zeros(self.capacity, dtype=np.int64)
         self.clock = 0
 
@@ -55,7 +77,10 @@ class KernelRows:
 
     def narrow(self, keep: Index) -> None:
         """Keep the active columns at these positions; rows in the cache stay."""
-        kernel_loops.narrow(self.flat, self.used, len(self.active), keep)
+        if self.there:
+            self.flat, self.there = np.take(self.cache, keep, axis=1).reshape(-1), False
+        else:
+            kernel_loops.narrow(self.flat, self.used, len(self.active), keep)
         self.active = self.active[keep]
         self.columns = self.points.take(self.active)
         self._shape()

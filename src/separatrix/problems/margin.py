@@ -17,6 +17,7 @@ balance; the gap F(w, b) − D(β) needs the data, w, b and β alone. One sweep,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -55,7 +56,7 @@ class MarginMachine:
         up, down = np.where(y > 0, cost, 0.0), np.where(y < 0, cost, 0.0)
         return cls(rows, y, up, down, 0.0, squared, fit_intercept)
 
-    @property
+    @cached_property
     def hard(self) -> bool:
         return bool(np.isinf(self.up).any() or np.isinf(self.down).any())
 
@@ -69,7 +70,7 @@ class MarginMachine:
     def prove_from(self, coef: FloatArray, eta: FloatArray, beta: FloatArray, pull: FloatArray) -> Proof:
         """From scores η (n,) and the pulls Σ βx of the positive and the negative β, (2, p); β in its box."""
         shrink, dual = np.ones(2), 0.0
-        sides = (np.maximum(beta, 0.0), np.minimum(beta, 0.0))
+        sides = both_signs(beta)
         if self.fit_intercept:
             plus, minus = float(sides[0].sum()), -float(sides[1].sum())
             least = min(plus, minus)
@@ -185,9 +186,13 @@ def _proof_sums(
     for part in [slice(0, block.n)] if block.sparse else block.tiles(len(coef)):
         cells = block.X[part]
         eta[part] = cells @ coef + b
-        sides = np.column_stack([np.maximum(beta[part], 0.0), np.minimum(beta[part], 0.0)])
-        pull += np.asarray((cells.T @ sides).T)
+        pull += np.asarray((cells.T @ np.column_stack(both_signs(beta[part]))).T)
     return pull, eta
+
+
+def both_signs(beta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The positive and the negative part of β."""
+    return np.maximum(beta, 0.0), np.minimum(beta, 0.0)
 
 
 def blocked(rows: Rows, *arrays: FloatArray) -> list[tuple[FloatArray, ...]]:

@@ -21,8 +21,12 @@ from separatrix.data.engine import sweep
 from separatrix.data.interrupts import until_interrupted
 from separatrix.data.rows import Block, solid
 from separatrix.loops.interior import picked_rows
-from separatrix.problems.margin import MarginMachine, Proof, best_intercept, blocked
+from separatrix.loops.squares import LIMIT, MET, squared_newton
+from separatrix.problems.margin import MarginMachine, Proof, best_intercept, blocked, both_signs
 from separatrix.solve.interior import STALLED, MarginFit, moves
+
+FEW = 1 << 15  # cells up to which the search is one call
+NARROW = 32  # columns up to which it factors as fast as LAPACK
 
 
 def finite_newton(
@@ -35,6 +39,9 @@ def finite_newton(
         )
     rows, p = machine.rows, int(machine.rows.p)
     centre = centre if machine.fit_intercept else np.zeros_like(centre)
+    few = None if verbose else _of_few_rows(machine, centre, tol, max_iter)
+    if few is not None:
+        return few
     q = p + int(machine.fit_intercept)
     w, ridge = np.zeros(q), np.append(np.ones(p), [0.0] * (q - p))
     eta, move = np.zeros(rows.n), np.zeros(rows.n)
@@ -83,10 +90,38 @@ def finite_newton(
     return MarginFit(coef, b, proof, iterations, sweeps + 2, stopped)
 
 
+def _of_few_rows(machine: MarginMachine, centre: FloatArray, tol: float, max_iter: int) -> MarginFit | None:
+    """The search in one compiled call, where the rows are few; None elsewhere, and where rounding got in its way."""
+    rows = machine.rows
+    q = rows.p + int(machine.fit_intercept)
+    if rows.n_blocks > 1 or rows.lazy or rows.sparse or rows.n * q > FEW or q > NARROW:
+        return None
+    z = np.ones((rows.n, q))
+    np.subtract(rows.source, centre, out=z[:, : rows.p])
+    w, eta, move = np.zeros(q), np.zeros(rows.n), np.empty(rows.n)
+    sides = machine.target, machine.up, machine.down, float(machine.epsilon)
+    steps, ended = squared_newton(z, rows.p, *sides, float(tol), max_iter, w, eta, move)
+    if ended not in (MET, LIMIT):
+        return None
+    coef = w[: rows.p].copy()
+    b = float(w[-1] - centre @ coef) if machine.fit_intercept else 0.0
+    proof = prove_by_slopes(machine, coef, b)
+    if ended == MET and not proof.within(tol):
+        return None
+    sweeps = 2.0 * steps + 1.0
+    return MarginFit(coef, b, proof, steps, sweeps + 2, "gap ≤ tol" if ended == MET else "max_iter reached")
+
+
 def prove_by_slopes(machine: MarginMachine, coef: FloatArray, b: float) -> Proof:
     """The proof at (w, b) whose dual point is the losses' slopes."""
-    eta = machine.prove(coef, b, np.zeros(machine.rows.n)).eta
-    return machine.prove(coef, b, machine.slope_beta(eta))
+    rows = machine.rows
+    if rows.n_blocks > 1 or rows.lazy:
+        eta = machine.prove(coef, b, np.zeros(rows.n)).eta
+        return machine.prove(coef, b, machine.slope_beta(eta))
+    eta = np.asarray(rows.source @ coef) + b
+    beta = machine.slope_beta(eta)
+    pull = np.asarray(rows.source.T @ np.column_stack(both_signs(beta))).T
+    return machine.prove_from(coef, eta, beta, pull)
 
 
 def _solve(hessian: FloatArray, ridge: FloatArray, pull: FloatArray) -> FloatArray:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,42 +27,13 @@ from separatrix.loops import smo as smo_loops
 from separatrix.problems.dual import Dual
 from separatrix.problems.gram import KernelRows
 from separatrix.problems.kernels import Kernel, Points, centre_of
+from separatrix.solve.dual_solution import DualSolution
+from separatrix.solve.smo_few import SMALL, few_steps, rounding
 
 WORKING_SET = 512  # variables of a round; twice as many of tables of 20,000 rows and more
 SINGLE_FROM = 2000  # rows from which single precision is worth a second look in double
-SMALL = 256  # rows up to which the optimum is found to rounding
 PATIENCE = 40  # rounds without progress before single precision is given up
 MOST_STEPS = 10_000_000  # where no limit is given, as in LIBSVM
-
-
-@dataclass(frozen=True, eq=False)
-class DualSolution:
-    """Where the solver ended: β (m,), scores Kβ (n,), b, and what is proven of it.
-
-    Those of :class:`~separatrix.problems.dual.DualProof` are computed in double; ``values`` is the number of kernel
-    values computed, ``intercept`` the mean of the ``levels``.
-    """
-
-    beta: FloatArray
-    score: FloatArray
-    intercept: float
-    primal: float
-    dual: float
-    square: float
-    violation: float
-    steps: int
-    rounds: int
-    values: int
-    stopped_by: str
-    indefinite: bool
-    single: bool
-    freedom: float = 0.0
-    levels: tuple[float, ...] = ()
-    scale: float = 0.0
-
-    @property
-    def gap(self) -> float:
-        return max(self.primal - self.dual, 0.0)
 
 
 Report = Callable[[str], None]
@@ -171,6 +142,9 @@ class _Descent:
             if stopped == "max_iter":
                 return self._judge("max_iter", everywhere=True)
             self.single = False
+        few = self._few()
+        if few is not None:
+            return few
         goal = self.tol
         for _ in range(8):
             self.score = self._exact_scores(np.arange(self.n))
@@ -183,12 +157,27 @@ class _Descent:
             goal = min(goal, found.violation if found.violation > 0 else goal) / 10
         return found
 
+    def _few(self) -> DualSolution | None:
+        """Few rows, all at once; None where there are many, or where that does not end it."""
+        negative = -np.inf if self.kernel.known_definite else -1e-10 * self.size
+        limit = min(self.max_steps, 100 * len(self.beta))
+        few = few_steps(self.kernel, self.exact, self.problem, limit, negative)
+        if few is None or few.indefinite or few.steps >= self.max_steps:
+            return None
+        start, self.beta, self.score = self.beta, few.beta, few.score
+        found = self._solution("gap ≤ tol")
+        if not self._good(found):
+            self.beta = start
+            return None
+        self.steps, self.rounds, self.values = few.steps, 1, self.n**2
+        return replace(found, steps=few.steps, rounds=1, values=self.values)
+
     def _polished(self, found: DualSolution) -> DualSolution:
         """Few rows are solved to rounding: it takes next to no time, and answers no longer depend on the route."""
         if self.n > SMALL or self.steps == 0:
             return found
         limit, self.max_steps = self.max_steps, min(self.max_steps, self.steps + 100 * len(self.beta))
-        self._run(self.exact, 1e-13 * (1.0 + float(np.abs(self.problem.linear).max())), single=False)
+        self._run(self.exact, rounding(self.problem), single=False)
         self.max_steps = limit
         return self._judge(found.stopped_by, everywhere=True)
 

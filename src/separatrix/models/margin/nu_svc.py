@@ -25,7 +25,8 @@ from separatrix.models.margin.support_vector_classifier import SupportVectorClas
 from separatrix.models.margin.support_vector_machine import check_nu
 from separatrix.problems.dual import Dual
 from separatrix.problems.kernels import Points
-from separatrix.solve.smo import DualSolution, certify
+from separatrix.solve.dual_solution import DualSolution
+from separatrix.solve.smo import certify
 
 MOST_STEPS = 1_000_000  # where no limit is given: a share near the smallest is a C without bounds
 NO_MARGIN = 1e-13  # squared distance of the two means, over the largest k(x, x), that rounding may explain

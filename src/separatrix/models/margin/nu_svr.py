@@ -18,7 +18,7 @@ from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.margin.support_vector_machine import check_nu
 from separatrix.models.margin.support_vector_regressor import SupportVectorRegressor
 from separatrix.problems.dual import Dual
-from separatrix.solve.smo import DualSolution
+from separatrix.solve.dual_solution import DualSolution
 
 
 @constructor

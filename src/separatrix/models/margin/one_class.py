@@ -22,7 +22,7 @@ from separatrix.data.sources import TableLike
 from separatrix.models.margin.kernels import Definiteness
 from separatrix.models.margin.support_vector_machine import SingleMachine, check_nu
 from separatrix.problems.dual import Dual
-from separatrix.solve.smo import DualSolution
+from separatrix.solve.dual_solution import DualSolution
 from separatrix.verdict.verdict import Verdict
 
 EDGE = 1e-10  # of the offset: by so much rows on the edge are inside

@@ -37,7 +37,7 @@ from separatrix.models.margin.probabilities import Calibrated, FoldFits, folds_o
 from separatrix.models.margin.support_vector_machine import REACHED, WAY, WHOLE, SupportVectorMachine
 from separatrix.models.parameters import check_class_weight, class_factors, seed_of, threads, warn_of
 from separatrix.problems.kernels import Points
-from separatrix.solve.smo import DualSolution
+from separatrix.solve.dual_solution import DualSolution
 from separatrix.verdict.verdict import Verdict
 
 

@@ -26,7 +26,8 @@ from separatrix.models.margin.kernels import Definiteness, KernelModel, check_ga
 from separatrix.models.parameters import threads, warn_of
 from separatrix.problems.dual import Dual
 from separatrix.problems.kernels import Points
-from separatrix.solve.smo import DualSolution, Report, certify, minimise
+from separatrix.solve.dual_solution import DualSolution
+from separatrix.solve.smo import Report, certify, minimise
 from separatrix.verdict.build import VERIFIED, no_claim, proven
 from separatrix.verdict.verdict import Verdict
 

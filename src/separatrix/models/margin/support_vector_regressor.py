@@ -20,7 +20,7 @@ from separatrix.data.labels import read_numbers
 from separatrix.data.sources import TableLike
 from separatrix.models.margin.kernels import Definiteness
 from separatrix.models.margin.support_vector_machine import SingleMachine
-from separatrix.solve.smo import DualSolution
+from separatrix.solve.dual_solution import DualSolution
 from separatrix.verdict.verdict import Verdict
 
 

@@ -20,7 +20,8 @@ from separatrix.models.margin.multiclass import Sides
 from separatrix.models.margin.support_vector_classifier import SupportVectorClassifier
 from separatrix.problems.dual import Dual
 from separatrix.problems.kernels import Points
-from separatrix.solve.smo import DualSolution, certify
+from separatrix.solve.dual_solution import DualSolution
+from separatrix.solve.smo import certify
 
 
 @constructor
@@ -161,6 +162,8 @@ def feasible(beta: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     >>> feasible(np.array([1.0, 2.0, -1.0]), np.array([0.0, 0.0, -3.0]), np.array([3.0, 1.5, 0.0])).tolist()
     [0.0, 1.5, -1.5]
     """
+    if not beta.any():
+        return beta
     beta = np.clip(beta, low, high)
     off = float(beta.sum())
     sign = 1.0 if off > 0 else -1.0

@@ -25,7 +25,8 @@ from separatrix.models.margin.svc import SVC
 from separatrix.models.margin.svm_path_folds import Fold, PathRows
 from separatrix.problems.dual import Dual
 from separatrix.problems.kernels import Kernel, Points
-from separatrix.solve.smo import DualSolution, minimise
+from separatrix.solve.dual_solution import DualSolution
+from separatrix.solve.smo import minimise
 
 # rows of a machine from which folds gain more side by side than they lose by waiting for each other
 ALONE = 1000

@@ -22,6 +22,7 @@ from separatrix.models.margin.kernels import Definiteness, row_key
 from separatrix.models.margin.support_vector_regressor import SupportVectorRegressor
 from separatrix.problems.dual import Dual
 from separatrix.problems.kernels import Points
+from separatrix.solve.dual_solution import DualSolution
 from separatrix.solve.hard_tube import (
     Directions,
     NoTube,
@@ -29,7 +30,7 @@ from separatrix.solve.hard_tube import (
     directions_of_kernel,
     hard_tube,
 )
-from separatrix.solve.smo import DualSolution, certify
+from separatrix.solve.smo import certify
 
 __all__ = ["SVR", "TUBE", "refuse_equal_rows"]
 
