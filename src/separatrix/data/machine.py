@@ -88,7 +88,7 @@ def blas() -> list[Blas]:
     import scipy.linalg.blas  # noqa: F401  SciPy brings one of its own
     from threadpoolctl import threadpool_info
 
-    return [
+    found_here = [
         Blas(
             of=_package(found.get("filepath", "")),
             name=str(found.get("internal_api", "")),
@@ -100,6 +100,7 @@ def blas() -> list[Blas]:
         for found in threadpool_info()
         if found.get("user_api") == "blas"
     ]
+    return sorted(found_here, key=lambda library: library.of)
 
 
 def _package(path: str) -> str:

@@ -8,7 +8,6 @@ baseline, for that processor and into the user's. Nothing that is read today is 
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import time
 from collections import Counter
@@ -19,6 +18,7 @@ from separatrix.loops import build, compiled, kept, signatures
 from separatrix.loops.folders import File, unwritable
 from separatrix.loops.state import State
 
+NEVER = 1e6  # seconds
 Tell = Callable[[str], None]  # a line of progress; one that ends in \r is to be written over
 
 
@@ -37,7 +37,7 @@ def mend(state: State, tell: Tell) -> list[str]:
     else:
         _compile_here(state, folder, tell, began)
     took = time.perf_counter() - began
-    return [*changed, f"compiled {len(state.missing)} loops into {folder} in {took:.0f} s"]
+    return [*changed, f"compiled {_count(len(state.missing), 'loop')} into {folder} in {took:.0f} s"]
 
 
 def _removed(files: Iterable[File]) -> list[str]:
@@ -55,9 +55,9 @@ def _removed(files: Iterable[File]) -> list[str]:
     if gone[kept.SHIPPED]:  # what a build believes to be complete is no more
         with contextlib.suppress(OSError):
             (kept.SHIPPED / build.STAMP).unlink()
-    return [f"removed {many} files of no use from {folder}" for folder, many in gone.items() if many] + [
-        f"files of no use in {folder} were left: {why}" for folder, why in stayed.items()
-    ]
+    return [
+        f"removed {_count(many, 'file')} of no use from {folder}" for folder, many in gone.items() if many
+    ] + [f"files of no use in {folder} were left: {why}" for folder, why in stayed.items()]
 
 
 def _target(state: State) -> Path:
@@ -88,7 +88,7 @@ def _compile_here(state: State, folder: Path, tell: Tell, began: float) -> None:
     """Compile for this very processor, in this process, as a first call would."""
     from separatrix.loops import dispatch
 
-    patience, dispatch.PATIENCE = dispatch.PATIENCE, math.inf  # progress is told here
+    patience, dispatch.PATIENCE = dispatch.PATIENCE, NEVER  # progress is told here
     try:
         for done, (loop, words) in enumerate(state.missing, 1):
             types = signatures.parsed(words)
@@ -118,6 +118,10 @@ def _stamp() -> None:
     if all(kept.read(kept.SHIPPED, key) is not None for key in keys):
         with contextlib.suppress(OSError):
             (kept.SHIPPED / build.STAMP).write_text(build.stamp(), encoding="utf-8")
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def _cores() -> int:

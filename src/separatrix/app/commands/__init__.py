@@ -330,8 +330,8 @@ def _separability(
     "doctor",
     help=_help(
         "What is installed here, where compiled loops come from, and what is wrong.",
-        "doctor",
         "doctor --fix",
+        "doctor --json > doctor.json",
         "Versions, processor, cores, BLAS, folders of compiled loops, variables and extras, with a way out for "
         "whatever is wrong. Paste what it prints into a bug report: it holds no data, and ~ stands for your home. "
         "--json gives the same to programs.",

@@ -148,11 +148,11 @@ def surroundings(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             True, "NUMBA_DISABLE_JIT is set: loops run as Python, hundreds of times slower", "unset it"
         )
+    users = facts.loops.users
     for name, does in CHANGES.items():
         if name in told:
-            yield Finding(
-                False, f"{name}={told[name]} is set: {does}", "unset it, then run separatrix doctor"
-            )
+            way = f"unset it, and remove {users.path}" if users and users.files else "unset it"
+            yield Finding(False, f"{name}={told[name]} is set: {does}", way)
     cores = facts.cores
     if cores.quota is not None and cores.quota < cores.allowed - 0.5:
         paid = max(round(cores.quota), 1)

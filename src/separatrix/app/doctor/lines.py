@@ -72,7 +72,7 @@ def _machine(facts: Facts) -> Iterator[tuple[str, str]]:
     for i, blas in enumerate(facts.blas):
         about = ", ".join(filter(None, (blas.built_for, blas.layer)))
         named = f"{blas.name} {blas.version} of {blas.of}{f' ({about})' if about else ''}"
-        yield "" if i else "BLAS", f"{named}: {count(blas.threads, 'thread')}, 1 within a sweep"
+        yield "" if i else "BLAS", f"{named}: {count(blas.threads, 'thread')}, 1 in sweeps"
     if not facts.blas:
         yield "BLAS", "none that threadpoolctl knows"
 
