@@ -51,6 +51,12 @@ def read_only(monkeypatch, *paths):
     monkeypatch.setattr(folders, "unwritable", lambda p: "Read-only file system" if p in paths else really(p))
 
 
+def age(seconds, *paths):
+    """As if files had been written, and read for the last time, longer ago than that."""
+    for path in paths:
+        os.utime(path, (time.time() - seconds - 60,) * 2)
+
+
 # ---- nothing is wrong ----
 
 
@@ -178,18 +184,48 @@ def test_a_package_without_loops_is_named(doctor, few):
 
 def test_what_is_of_no_use_is_a_note_and_goes(doctor, few):
     few.rewrite(few.users, versions="Python 3.9, Numba 0.50, llvmlite 0.33")
+    age(folders.FORGOTTEN, *few.users.iterdir())
+    few.rewrite(few.users, versions="Python 3.99, Numba 9.9, llvmlite 0.99")
     few.rewrite(few.users, processor="linux x86_64 another machine of this home")
     begun, under_way = few.users / "a.part", few.users / "b.part"
     for path in (begun, under_way):
         path.write_bytes(b"x" * 2000)
-    long_ago = time.time() - 2 * folders.UNDER_WAY
-    os.utime(begun, (long_ago, long_ago))
+    age(folders.UNDER_WAY, begun)
     code, said = doctor()
+    assert f"{3 * ALL} files" in said and f"({ALL} of other sources or versions)" in said
     assert code == 0 and "healthy" in said and f"{ALL} files (" in said and "1 file (2.0 kB) begun" in said
     code, said = doctor("--fix")
     assert code == 0 and f"removed {ALL + 1} files of no use" in said
-    assert under_way.exists() and not begun.exists() and len(list(few.users.glob("*.loop"))) == ALL
+    assert under_way.exists() and not begun.exists() and len(list(few.users.glob("*.loop"))) == 2 * ALL
     assert "files of no use" not in doctor()[1]
+
+
+def test_a_file_that_was_taken_away_is_torn_no_more(doctor, few):
+    few.path(FIRST).write_bytes(b"")
+    assert "is torn" in doctor()[1]
+    few.path(FIRST).unlink()
+    said = doctor()[1]
+    assert "is torn" not in said and "1 not compiled yet" in said
+
+
+def test_where_the_cache_has_what_is_torn_in_the_package_builds_are_told_of_the_gap(doctor, few):
+    from separatrix.loops import dispatch
+
+    here = few.key(
+        FIRST, processor=f"{sys.platform} {platform.machine()} {dispatch.processor_of(state._context())}"
+    )
+    kept.write(few.users, here, kept.read(few.shipped, few.key(FIRST)))
+    few.path(FIRST).write_bytes(b"")
+    code, said = doctor("--fix")
+    assert code == 0 and f"{ALL - 1} built with the package, 1 compiled here before" in said
+    assert not (few.shipped / build.STAMP).exists()
+
+
+def test_what_cannot_be_removed_is_left_and_named(doctor, few):
+    (few.shipped / "folder.loop").mkdir()
+    code, said = doctor("--fix")
+    assert code == 1 and f"files of no use in {homeless(few.shipped)} were left" in said
+    assert "folder.loop in" in said and "cannot be read" in said
 
 
 def test_a_torn_file_in_the_cache_is_named_and_goes(doctor, few):
@@ -321,6 +357,14 @@ def test_variables_that_matter_are_named(doctor, monkeypatch):
     code, said = doctor()
     assert code == 1 and "loops run as Python" in said and "OMP_NUM_THREADS=3" in said
     assert "hush" not in said
+
+
+def test_what_is_wrong_comes_before_what_is_worth_knowing(run, few, monkeypatch):
+    few.rewrite(few.users, versions="Python 3.9, Numba 0.50, llvmlite 0.33")
+    age(folders.FORGOTTEN, *few.users.iterdir())
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    found = json.loads(run("doctor", "--json")[1])["findings"]
+    assert [finding["wrong"] for finding in found] == [True, False]
 
 
 def test_more_threads_than_the_control_group_pays_for_is_a_note(doctor, monkeypatch):

@@ -2,7 +2,8 @@
 
     wanted      files that loops are read from; :mod:`separatrix.loops.state` asks whether they are believed
     faulty      other files that nobody would believe: torn, or another user's
-    strays      whole files that nothing here reads: of an older source, of other versions
+    strays      whole files that nothing reads: of an older source, of other versions
+    others      the same, read or written of late: in a user's folder another environment may want them
     leftovers   what a process that was killed had begun to write
 
 Whether a folder can be written to is tried, for permissions say little of read-only mounts, quotas and full disks.
@@ -24,6 +25,7 @@ from separatrix.loops import kept
 
 TRIAL = 1 << 20  # bytes: more than the code of any loop
 UNDER_WAY = 600.0  # seconds for which another process may still be writing a file
+FORGOTTEN = 30 * 86400.0  # seconds after which nobody is taken to want a file
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Here:
 
     versions: str
     processors: Collection[str]  # as they stand in a key; empty: any
+    shared: bool = False  # other environments keep theirs there too
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ class Folder:
     size: int = 0
     faulty: tuple[File, ...] = ()
     strays: tuple[File, ...] = ()
+    others: tuple[File, ...] = ()
     leftovers: tuple[File, ...] = ()
     unwritable: str = ""  # why nothing can be written there
     free: int | None = None  # bytes on its disk
@@ -74,11 +78,15 @@ def survey(path: Path, wanted: Collection[str], here: Here | None) -> Folder:
         pass  # there is none, or it cannot be read: then nothing is read from it
     faulty: list[File] = []
     strays: list[File] = []
+    others: list[File] = []
     for file, size in files if here else ():
         if file.name not in wanted:
             right, why = _judged(file, here)  # type: ignore[arg-type]
             if why:
-                (strays if right else faulty).append(File(file, size, why))
+                wanted_elsewhere = here is not None and here.shared and _age(file) < FORGOTTEN
+                (faulty if not right else others if wanted_elsewhere else strays).append(
+                    File(file, size, why)
+                )
     ground = _ground(path)
     return Folder(
         path=path,
@@ -86,6 +94,7 @@ def survey(path: Path, wanted: Collection[str], here: Here | None) -> Folder:
         size=sum(size for _, size in files),
         faulty=tuple(faulty),
         strays=tuple(strays),
+        others=tuple(others),
         leftovers=tuple(leftovers),
         unwritable=unwritable(path),
         free=_free(ground),
@@ -151,8 +160,10 @@ def _size(path: Path) -> int:
 
 
 def _age(path: Path) -> float:
+    """Seconds since a file was written or read, as far as the disk notes when it is read."""
     try:
-        return time.time() - path.stat().st_mtime
+        info = path.stat()
+        return time.time() - max(info.st_mtime, info.st_atime)
     except OSError:
         return 0.0
 

@@ -99,7 +99,7 @@ def examine() -> State:
     return State(
         listed=count,
         shipped=survey(kept.SHIPPED, wanted | sought, Here(dispatch.VERSIONS, built_for)),
-        users=survey(users, sought, Here(dispatch.VERSIONS, ())) if users else None,
+        users=survey(users, sought, Here(dispatch.VERSIONS, (), shared=True)) if users else None,
         origins=origins,
         missing=tuple(missing),
         faulty=tuple(faulty),

@@ -33,7 +33,6 @@ def run(fix: bool, say: Speaks) -> int:
 
     facts = gather()
     changed: list[str] = []
-    failed = False
     if fix:
         from separatrix.loops.mend import mend
 
@@ -42,11 +41,10 @@ def run(fix: bool, say: Speaks) -> int:
                 "nothing: nothing was missing"
             ]
         except BuildError as error:
-            failed = True
             tell(homeless(f"not everything could be mended: {error}"))
         facts = gather()
     found = findings(facts)
-    healthy = not failed and not any(finding.wrong for finding in found)
+    healthy = not any(finding.wrong for finding in found)
     terminal = sys.stdout.isatty()
     width = min(shutil.get_terminal_size((PIPED, 24)).columns, WIDEST) if terminal else PIPED
     for text, style in lines(facts, found, changed, width):

@@ -142,6 +142,7 @@ def _folder(folder: Folder) -> dict[str, Any]:
         "free_bytes": folder.free,
         "others_can_write": folder.exposed,
         "strays": [_file(file) for file in folder.strays],
+        "others": [_file(file) for file in folder.others],
         "leftovers": [_file(file) for file in folder.leftovers],
     }
 

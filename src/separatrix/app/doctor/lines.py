@@ -92,6 +92,8 @@ def _folder(folder: Folder) -> str:
     writes = f"cannot be written ({folder.unwritable})" if folder.unwritable else "can be written"
     free = "" if folder.free is None else f", {megabytes(folder.free)} free"
     holds = f"{count(folder.files, 'file')}, {megabytes(folder.size)}" if folder.files else "empty"
+    if folder.others:
+        holds += f" ({len(folder.others)} of other sources or versions)"
     return f"{folder.path}: {holds}; {writes}{free}"
 
 
