@@ -52,7 +52,7 @@ def read_only(monkeypatch, *paths):
 
 
 def age(seconds, *paths):
-    """As if files had been written, and read for the last time, longer ago than that."""
+    """As if files had been written longer ago than that."""
     for path in paths:
         os.utime(path, (time.time() - seconds - 60,) * 2)
 

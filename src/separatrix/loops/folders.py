@@ -3,7 +3,7 @@
     wanted      files that loops are read from; :mod:`separatrix.loops.state` asks whether they are believed
     faulty      other files that nobody would believe: torn, or another user's
     strays      whole files that nothing reads: of an older source, of other versions
-    others      the same, read or written of late: in a user's folder another environment may want them
+    others      the same, written of late: in a user's folder another environment may want them
     leftovers   what a process that was killed had begun to write
 
 Whether a folder can be written to is tried, for permissions say little of read-only mounts, quotas and full disks.
@@ -160,10 +160,9 @@ def _size(path: Path) -> int:
 
 
 def _age(path: Path) -> float:
-    """Seconds since a file was written or read, as far as the disk notes when it is read."""
+    """Seconds since a file was written; when it was last read is no measure, for we read it ourselves."""
     try:
-        info = path.stat()
-        return time.time() - max(info.st_mtime, info.st_atime)
+        return time.time() - path.stat().st_mtime
     except OSError:
         return 0.0
 
