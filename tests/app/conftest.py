@@ -9,6 +9,7 @@ pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 
 from separatrix.app.cli import main  # noqa: E402
+from tests.few_loops import few, few_built  # noqa: E402, F401
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
     0  done      1  the data or the model cannot be used      2  the command was not understood      130  interrupted
 
-typer and rich are the extra ``separatrix[app]``, imported when a command is run.
+typer and rich are the extra ``separatrix[app]``, imported when a command is run; ``doctor`` does without them.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except ModuleNotFoundError as error:
             if error.name not in ("typer", "rich"):
                 raise
+            if given[:1] == ["doctor"]:
+                from separatrix.app.doctor.bare import main as doctor
+
+                return doctor(given[1:])
             raise ImportError(
                 'the command line needs typer and rich: pip install "separatrix[app]"'
             ) from None

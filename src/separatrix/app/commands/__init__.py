@@ -65,10 +65,10 @@ def _mark(delimiter: str | None) -> str | None:
     return "\t" if delimiter in ("tab", "\\t") else delimiter
 
 
-def _help(purpose: str, first: str, second: str, more: str = "") -> str:
+def _help(purpose: str, first: str, second: str, more: str = "", codes: str = CODES) -> str:
     """A command's help: its purpose, two examples, exit codes."""
     about = f"\n\n{more}" if more else ""
-    return f"{purpose}{about}\n\n\b\nExamples:\n  separatrix {first}\n  separatrix {second}\n\n{CODES}"
+    return f"{purpose}{about}\n\n\b\nExamples:\n  separatrix {first}\n  separatrix {second}\n\n{codes}"
 
 
 def _version(asked: bool) -> None:
@@ -324,6 +324,34 @@ def _separability(
     with Say(quiet, as_json).hearing() as say:
         asked = TableAsked(data=data, target=target, kinds=kinds, header=header, delimiter=_mark(delimiter))
         return run(asked, say)
+
+
+@app.command(
+    "doctor",
+    help=_help(
+        "What is installed here, where compiled loops come from, and what is wrong.",
+        "doctor --fix",
+        "doctor --json > doctor.json",
+        "Versions, processor, cores, BLAS, folders of compiled loops, variables and extras, with a way out for "
+        "whatever is wrong. Paste what it prints into a bug report: it holds no data, and ~ stands for your home. "
+        "--json gives the same to programs.",
+        "Exit codes: 0 done, nothing is wrong; 1 something is wrong that costs time, room or safety; 2 not "
+        "understood; 130 interrupted.",
+    ),
+)
+def _doctor(
+    fix: Annotated[
+        bool,
+        typer.Option(
+            "--fix", help="Compile the loops that are missing, a minute for all; remove files of no use."
+        ),
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    from separatrix.app.doctor import run
+
+    return run(fix, Say(quiet, as_json))
 
 
 @app.command(
