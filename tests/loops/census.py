@@ -113,9 +113,23 @@ def wide_indices(X: Any) -> Any:
     return X
 
 
+def orders(X: Any) -> Iterator[Any]:
+    """The same rows by row, by column, and not to be written to."""
+    for rows in (X, np.asfortranarray(X)):
+        yield rows
+        fixed = rows.copy(order="K")
+        fixed.flags.writeable = False
+        yield fixed
+
+
 def many() -> Iterator[tuple[str, Any, Any, Any]]:
     """Tables of a size at which loops take the place of products."""
     X, y = make_classification(40_000, 12, n_informative=6, random_state=0)
+    for name in ("LinearSVC()", "LinearSVR()", "LinearSVR(loss='squared_epsilon_insensitive')"):
+        for kind in (np.float64, np.float32):
+            for rows in orders(X[:3_000].astype(kind)):
+                yield name, eval(f"separatrix.{name}", {"separatrix": separatrix}), rows, y[:3_000]
+    yield "SVC(kernel='poly',C=10)", separatrix.SVC(kernel="poly", C=10.0), X[:2_500], y[:2_500]
     for name in ["SVC()", "NuSVC(nu=0.2)", "SVR()", "NuSVR()", "OneClassSVM()", "SVC(gamma=100.0,C=100.0)"]:
         yield name, eval(f"separatrix.{name}", {"separatrix": separatrix}), X[:2_500], y[:2_500]
     words = sp.random(3_000, 4_000, 0.01, "csr", random_state=0)

@@ -38,7 +38,7 @@ def finite_newton(
             "Newton's method needs a squared loss and finite costs: the interior point has corners"
         )
     rows, p = machine.rows, int(machine.rows.p)
-    centre = centre if machine.fit_intercept else np.zeros_like(centre)
+    centre = np.array(centre) if machine.fit_intercept else np.zeros_like(centre)
     few = None if verbose else _of_few_rows(machine, centre, tol, max_iter)
     if few is not None:
         return few

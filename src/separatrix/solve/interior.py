@@ -77,7 +77,7 @@ class _Interior:
 
     def __init__(self, machine: MarginMachine, centre: FloatArray, verbose: int):
         self.machine, self.verbose = machine, verbose
-        self.centre = centre if machine.fit_intercept else np.zeros_like(centre)
+        self.centre = np.array(centre) if machine.fit_intercept else np.zeros_like(centre)
         p = len(centre)
         q = p + int(machine.fit_intercept)
         self.w = np.zeros(q)

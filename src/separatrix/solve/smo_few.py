@@ -41,7 +41,7 @@ def few_steps(kernel: Kernel, points: Points, dual: Dual, limit: int, negative: 
     K = whole(kernel, points)
     beta = dual.start.copy()
     v = dual.pull(K @ dual.of_rows(beta, n))
-    columns = K if len(beta) == n else K[:, dual.base]
+    columns = K if len(beta) == n else np.take(K, dual.base, axis=1)
     total, indefinite = 0, False
     for goal in (ROUGH, 0.5 * rounding(dual)):
         steps, _, found = smo_loops.pairs(
