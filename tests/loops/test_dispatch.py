@@ -355,6 +355,22 @@ def test_a_fork_while_another_thread_compiles(asked, monkeypatch):
 
 
 @forks
+def test_a_fork_while_another_thread_speaks():
+    def hold():
+        with telling.speaking:
+            at_work.set()
+            time.sleep(0.5)
+
+    at_work = threading.Event()
+    thread = threading.Thread(target=hold)
+    thread.start()
+    at_work.wait()
+    number = child(lambda: anew()(np.arange(4.0)), seconds=20)
+    thread.join()
+    assert ended_well(number) and not telling.speaking.locked()
+
+
+@forks
 def test_a_fork_while_another_thread_makes_a_loop(monkeypatch):
     made, at_work = dispatch.dispatcher, threading.Event()
 

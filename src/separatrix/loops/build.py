@@ -195,7 +195,6 @@ def _work(folder: Path) -> None:
 
     dispatch.built_in, telling.aloud = folder, False
     listed = signatures.listed()
-    signatures.parsed("float64:1C")
     for line in sys.stdin:
         name, began = line.strip(), time.process_time()
         try:

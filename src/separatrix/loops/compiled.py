@@ -115,7 +115,8 @@ inlined: Any = _with(False, inline="always")
 instruction = Instruction
 
 
-_held: list[Any] = []  # locks that a fork waits for
+_held: list[Any] = []  # locks that a fork has waited for
+_COMPILING = (("numba.core.compiler_lock", "global_compiler_lock"), ("separatrix.loops.telling", "speaking"))
 
 
 def _before_fork() -> None:
@@ -123,10 +124,10 @@ def _before_fork() -> None:
 
     So a fork waits until no other thread imports Numba or compiles: as long as one loop takes, at most.
     """
-    locks: list[Any] = [_making]
-    if numba := sys.modules.get("numba.core.compiler_lock"):
-        locks.append(getattr(numba, "global_compiler_lock", None))
-    for lock in filter(None, locks):
+    locks = [_making, *(getattr(sys.modules.get(module), name, None) for module, name in _COMPILING)]
+    for lock in locks:
+        if lock is None:
+            continue
         lock.acquire()
         _held.append(lock)
 

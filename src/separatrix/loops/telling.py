@@ -18,6 +18,7 @@ from typing import Any
 PATIENCE = 2.0  # seconds of compiling before it is said
 
 seconds = {"found": 0.0, "compiled": 0.0}  # spent on finding and on compiling loops
+speaking = threading.Lock()  # held while something is said
 aloud = True  # a build tells its own progress
 _listener: Any = None
 
@@ -54,7 +55,6 @@ class _Compiling:
     def __init__(self) -> None:
         self._open: list[Any] = []
         self._said: set[str] = set()  # loops that were spoken of
-        self._speaking = threading.Lock()
         self._timer: threading.Timer | None = None
         self._began, self._half = 0.0, False
 
@@ -85,7 +85,7 @@ class _Compiling:
             return
         took = time.perf_counter() - self._began
         seconds["compiled"] += took
-        with self._speaking:
+        with speaking:
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
@@ -94,7 +94,7 @@ class _Compiling:
                 _write(f" {took:.0f} s\n")
 
     def _say(self, name: str, began: float) -> None:
-        with self._speaking:
+        with speaking:
             if self._timer is None or self._began != began or not self.under_way():
                 return  # it ended meanwhile
             self._said.add(name)
