@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import pickle
+import re
 import signal
 import sys
 import threading
@@ -11,6 +12,7 @@ import warnings
 
 import numpy as np
 import pytest
+from numba.core import event
 from numba.core.compiler import CompileResult
 
 from separatrix.loops import dispatch, kept, processor, telling
@@ -202,8 +204,6 @@ def test_a_numba_that_does_things_otherwise(asked, monkeypatch, name, instead):
 def test_a_numba_without_names_or_events(asked, monkeypatch):
     monkeypatch.setattr(dispatch, "processor_of", gone)
     assert origin(asked) == "compiled" and kept.faults and kept_files() == []
-    from numba.core import event
-
     monkeypatch.setattr(telling, "_listener", None)
     register = event.register
     monkeypatch.setattr(
@@ -212,34 +212,62 @@ def test_a_numba_without_names_or_events(asked, monkeypatch):
     assert origin(asked) == "compiled"
 
 
-def test_a_sentence_where_it_takes_long(asked, monkeypatch, capfd):
-    """One a loop, whichever types; none where the code is found, none while a quick one is compiled."""
+class Patient(event.Listener):
+    """Compiling takes until it has been spoken of."""
+
+    def on_start(self, event):
+        until = time.monotonic() + 20
+        while not telling._compiling._said and time.monotonic() < until:
+            time.sleep(0.01)
+
+    def on_end(self, event):
+        pass
+
+
+@pytest.fixture
+def anew_told(asked, monkeypatch):
+    """As if nothing had been said; what takes no time at all takes long."""
     monkeypatch.setattr(telling, "_compiling", telling._Compiling())
     origin(asked)
-    assert capfd.readouterr() == ("", "")
     monkeypatch.setattr(telling, "PATIENCE", 0.0)
-    origin(asked)
-    assert capfd.readouterr() == ("", "")
+
+
+def test_a_sentence_where_it_takes_long(asked, anew_told, capfd):
+    """One a loop, whichever types."""
     loop = anew()
-    for kind in ("f4", "i8"):
-        loop(np.arange(4, dtype=kind))
+    with event.install_listener("numba:compile", Patient()):
+        for kind in ("f4", "i8"):
+            loop(np.arange(4, dtype=kind))
     out, err = capfd.readouterr()
-    assert out == "" and err == "separatrix: compiling doubled once for this machine … 0 s\n"
-    monkeypatch.setattr(telling, "aloud", False)
-    monkeypatch.setattr(telling, "_compiling", telling._Compiling())
+    assert out == "" and re.fullmatch("separatrix: compiling doubled once for this machine … \\d+ s\n", err)
+
+
+def test_no_sentence_where_it_does_not(asked, anew_told, capfd, monkeypatch):
+    """None where the code is found, none while a quick one is compiled, none where a build is at work."""
+    assert origin(asked) == "cached"
+    monkeypatch.setattr(telling, "PATIENCE", 3600.0)
     anew()(np.arange(4, dtype="u8"))
+    monkeypatch.setattr(telling, "PATIENCE", 0.0)
+    monkeypatch.setattr(telling, "aloud", False)
+    with event.install_listener("numba:compile", Quiet()):
+        anew()(np.arange(4, dtype="u4"))
     assert capfd.readouterr() == ("", "")
+
+
+class Quiet(Patient):
+    """Compiling takes long enough to be spoken of."""
+
+    def on_start(self, event):
+        time.sleep(0.2)
 
 
 @pytest.mark.parametrize("stream", ["none", "closed"])
-def test_no_one_to_tell(asked, monkeypatch, tmp_path, stream):
-    monkeypatch.setattr(telling, "_compiling", telling._Compiling())
-    monkeypatch.setattr(telling, "PATIENCE", 0.0)
+def test_no_one_to_tell(asked, anew_told, monkeypatch, tmp_path, stream):
     with open(tmp_path / "err", "w") as file:
         monkeypatch.setattr(sys, "stderr", None if stream == "none" else file)
-    with warnings.catch_warnings():
+    with event.install_listener("numba:compile", Patient()), warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert origin(asked) == "compiled"
+        assert anew()(np.arange(4, dtype="f4")) == 12.0
     assert telling._compiling._said == {doubled.name}
 
 
