@@ -216,7 +216,7 @@ class Patient(event.Listener):
     """Compiling takes until it has been spoken of."""
 
     def on_start(self, event):
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while not telling._compiling._said and time.monotonic() < until:
             time.sleep(0.01)
 
@@ -318,7 +318,7 @@ def test_threads_that_call_a_loop_first_at_once(asked, monkeypatch):
     assert answers == [12.0] * 8 and written == [1] and list(asked.values()) == ["compiled"]
 
 
-def child(work, seconds=60):
+def child(work, seconds=120):
     """Fork; whether the child came through its work."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # threads are what this is about
@@ -376,7 +376,7 @@ def test_a_fork_while_another_thread_compiles(asked, monkeypatch):
         assert loaded(np.arange(4.0)) == 12.0
         assert anew()(np.arange(4, dtype="i4")) == 12
 
-    number = child(work, seconds=20)
+    number = child(work)
     thread.join()
     assert ended_well(number)
     assert anew()(np.arange(4, dtype="i2")) == 12  # and the parent goes on
@@ -393,7 +393,7 @@ def test_a_fork_while_another_thread_speaks():
     thread = threading.Thread(target=hold)
     thread.start()
     at_work.wait()
-    number = child(lambda: anew()(np.arange(4.0)), seconds=20)
+    number = child(lambda: anew()(np.arange(4.0)))
     thread.join()
     assert ended_well(number) and not telling.speaking.locked()
 
@@ -412,7 +412,7 @@ def test_a_fork_while_another_thread_makes_a_loop(monkeypatch):
     thread.start()
     at_work.wait()
     monkeypatch.setattr(dispatch, "dispatcher", made)
-    number = child(lambda: anew()(np.arange(4.0)), seconds=20)
+    number = child(lambda: anew()(np.arange(4.0)))
     thread.join()
     assert ended_well(number)
 
