@@ -1,5 +1,9 @@
 """Folders of its own for what a test builds and keeps."""
 
+import shutil
+import tempfile
+from pathlib import Path
+
 import pytest
 
 from separatrix.loops import kept
@@ -16,3 +20,16 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setattr(kept, "SHIPPED", home / "built")
     monkeypatch.setattr(kept, "faults", {})
     return home
+
+
+@pytest.fixture
+def reached():
+    """A folder that another user can get to, as none of pytest's is."""
+    folder = Path(tempfile.mkdtemp(prefix="separatrix-test-")).resolve()
+    folder.chmod(0o755)
+    try:
+        if any(not parent.stat().st_mode & 0o001 for parent in folder.parents):
+            pytest.skip(f"other users cannot get to {folder.parent}")
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

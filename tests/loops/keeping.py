@@ -45,10 +45,6 @@ def as_nobody(*folders):
         return
     for folder in folders:
         os.chown(folder, NOBODY, NOBODY)
-    way = {parent: parent.stat().st_mode for folder in folders for parent in folder.parents}
-    for parent in way:
-        if parent.stat().st_uid == 0 and not way[parent] & 0o001:
-            parent.chmod(way[parent] | 0o001)
     os.setegid(NOBODY)
     os.seteuid(NOBODY)
     try:
@@ -56,9 +52,6 @@ def as_nobody(*folders):
     finally:
         os.seteuid(0)
         os.setegid(0)
-        for parent, mode in way.items():
-            if parent.stat().st_uid == 0:
-                parent.chmod(mode)
 
 
 def environment(**said):

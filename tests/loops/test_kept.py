@@ -65,7 +65,8 @@ def test_a_folder_in_place_of_a_file(folder):
 
 
 @posix
-def test_an_unreadable_folder_or_file(folder):
+def test_an_unreadable_folder_or_file(home, reached):
+    folder = reached / "loops"
     kept.write(folder, KEY, CODE)
     with as_nobody(folder, file_of(folder)):
         assert kept.read(folder, KEY) == CODE
@@ -79,8 +80,9 @@ def test_an_unreadable_folder_or_file(folder):
 
 
 @posix
-def test_a_folder_that_is_only_read(folder):
+def test_a_folder_that_is_only_read(home, reached):
     """A read-only site-packages: what is there is read; what is not cannot be added, and that is no error."""
+    folder = reached / "loops"
     kept.write(folder, KEY, CODE)
     other = dataclasses.replace(KEY, loop="other")
     with as_nobody(folder):
@@ -92,13 +94,13 @@ def test_a_folder_that_is_only_read(folder):
 
 
 @posix
-def test_a_home_that_cannot_be_written_to(home):
-    with as_nobody(home):
-        home.chmod(0o555)
+def test_a_home_that_cannot_be_written_to(home, reached, monkeypatch):
+    monkeypatch.setenv("HOME", str(reached))
+    with as_nobody(reached):
+        reached.chmod(0o555)
         folder = kept.users_folder()
-        assert folder is not None and folder.is_relative_to(home)
+        assert folder is not None and folder.is_relative_to(reached)
         assert not kept.write(folder, KEY, CODE) and kept.read(folder, KEY) is None
-        home.chmod(0o755)
 
 
 @posix
