@@ -68,6 +68,12 @@ def test_an_edited_helper_of_another_file(digests, old, new):
     assert after[0] != before[0] and after[1] == before[1]
 
 
+def test_an_edited_default(digests):
+    before = digests(HELPER.replace("(x)", "(x, y=1.0)"))
+    after = digests(HELPER.replace("(x)", "(x, y=2.0)"))
+    assert after[0] != before[0] and after[1] == before[1]
+
+
 def test_what_is_said_beside_the_code(digests):
     assert digests() == digests(HELPER.replace("Half of it.", "A half.") + "\n# that is all\n")
 
