@@ -116,6 +116,13 @@ def test_another_version_is_another_code(asked, monkeypatch):
     assert origin(asked) == "compiled" and len(kept_files()) == 2
 
 
+def test_what_was_built_is_of_no_use(asked, monkeypatch):
+    """Then what was compiled here before is."""
+    monkeypatch.setattr(dispatch, "runs_baseline", lambda processor: True)
+    kept.write(kept.SHIPPED, built(), b"no code")
+    assert origin(asked) == "cached" and "cannot be used" in " ".join(kept.faults.values())
+
+
 def torn(file):
     file.write_bytes(file.read_bytes()[:-100])
 
@@ -261,6 +268,7 @@ class Quiet(Patient):
         time.sleep(0.2)
 
 
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.parametrize("stream", ["none", "closed"])
 def test_no_one_to_tell(asked, anew_told, monkeypatch, tmp_path, stream):
     with open(tmp_path / "err", "w") as file:
