@@ -20,6 +20,11 @@ else
 INSTALL = $(UV) pip install --quiet --python $(PY)
 endif
 
+# What builds the package is held to the versions that are installed: loops are compiled by the Numba that will load them.
+export PIP_CONSTRAINT := constraints.txt
+export PIP_BUILD_CONSTRAINT := constraints.txt
+export UV_BUILD_CONSTRAINT := constraints.txt
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -71,8 +76,8 @@ clean: ## remove caches and outputs, keep .venv
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks .coverage build dist out
 	find . -path ./$(VENV) -prune -o -path ./.git -prune -o -type d -name __pycache__ -exec rm -rf {} +
 
-distclean: clean ## clean, and remove .venv
-	rm -rf $(VENV)
+distclean: clean ## clean, and remove .venv and the loops built ahead
+	rm -rf $(VENV) src/separatrix/loops/built
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

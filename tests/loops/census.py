@@ -1,10 +1,11 @@
 """Which loops are asked for with which types, where every public estimator reads rows in every form it documents.
 
-    python -m tests.loops.census           what is asked for and not listed in loops/signatures.txt; status 1 if any
+    python -m tests.loops.census           what is asked for and not listed in loops/signatures.txt, and what is
+                                           listed and never asked for; status 1 if there is any
     python -m tests.loops.census --write   that file anew
 
-Each estimator as it comes and in the variants of tests/files/catalogue.py, on few rows; and on many, where loops are
-only worth it there.
+Each estimator as it comes and in the variants of tests/files/catalogue.py, on few rows; then with the sizes from
+which another way is taken so small that few rows take it; and some on many rows.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -39,17 +42,32 @@ FURTHER = """
     LogisticRegression(solver="lbfgs") LogisticRegression(solver="sgd") LogisticRegression(solver="gradient")
     DecisionTreeClassifier(criterion="entropy") DecisionTreeClassifier(max_leaf_nodes=4)
     DecisionTreeClassifier(splitter="random") DecisionTreeClassifier(max_features=1)
-    RandomForestClassifier(max_leaf_nodes=4) ExtraTreesClassifier(bootstrap=True)
-    AdaBoostClassifier(separatrix.DecisionTreeClassifier(max_depth=2)) BaggingClassifier(separatrix.DecisionStump())
+    RandomForestClassifier(max_leaf_nodes=4,n_estimators=3) ExtraTreesClassifier(bootstrap=True,n_estimators=3)
+    AdaBoostClassifier(separatrix.DecisionTreeClassifier(max_depth=2),n_estimators=3)
+    BaggingClassifier(separatrix.DecisionStump(),n_estimators=3)
     DecisionStump(criterion="entropy") DecisionStump(criterion="gini")
 """
 REGRESSORS = """
     LinearSVR(loss="squared_epsilon_insensitive") SVR(kernel="linear") SVR(kernel="poly") NuSVR(kernel="linear")
     DecisionTreeRegressor(criterion="absolute_error")
     DecisionTreeRegressor(splitter="random",criterion="absolute_error")
-    RandomForestRegressor(criterion="absolute_error") ExtraTreesRegressor(criterion="absolute_error")
-    DecisionTreeRegressor(max_leaf_nodes=4) BaggingRegressor(separatrix.DecisionTreeRegressor())
+    RandomForestRegressor(criterion="absolute_error",n_estimators=3)
+    ExtraTreesRegressor(criterion="absolute_error",n_estimators=3)
+    DecisionTreeRegressor(max_leaf_nodes=4) BaggingRegressor(separatrix.DecisionTreeRegressor(),n_estimators=3)
 """
+
+# Sizes from which a fit goes another way, and what they are to be for a table of few rows.
+SIZES = {
+    "data.moments.COMPILED_FROM": 0,
+    "data.orders.IN_CACHE": 0,
+    "data.orders.DRAWN_AHEAD": 0,
+    "growth.stump_columns.LIGHT": 0,
+    "growth.stumps.DENSE_CELLS": 64,
+    "models.ensemble.tree_cells.DENSE_CELLS": 0,
+    "problems.gram.CHEAPER": 0,
+    "solve.smo.SINGLE_FROM": 0,
+}
+WITH_SIZES = ("as they are", "float32", "float64, read-only", "sparse", "sparse, float32")
 
 
 def cases() -> Iterator[tuple[str, Any, Any, Any]]:
@@ -160,11 +178,26 @@ def many() -> Iterator[tuple[str, Any, Any, Any]]:
         "AdaBoostClassifier(n_estimators=3)",
         "SVC()",
         "LinearSVC(solver='coordinate')",
-        "LogisticRegression(solver='sgd')",
     ]:
         for kind in (np.float64, np.float32):
             for labels in (topic, topic + (np.arange(3_000) % 7 == 0)):
                 yield name, eval(f"separatrix.{name}", {"separatrix": separatrix}), words.astype(kind), labels
+
+
+@contextmanager
+def small() -> Iterator[None]:
+    """Few rows are many."""
+    before = []
+    for path, size in SIZES.items():
+        module, _, name = path.rpartition(".")
+        room = import_module(f"separatrix.{module}")
+        before.append((room, name, getattr(room, name)))
+        setattr(room, name, size)
+    try:
+        yield
+    finally:
+        for room, name, size in before:
+            setattr(room, name, size)
 
 
 def used(model: Any, X: Any, y: Any) -> None:
@@ -178,23 +211,30 @@ def used(model: Any, X: Any, y: Any) -> None:
             getattr(model, name)(X)
 
 
-def census(told: bool = False) -> dict[tuple[str, str], str]:
+def census() -> dict[tuple[str, str], str]:
     """(loop, words of its types) → who asked first."""
     from separatrix.loops import dispatch
     from separatrix.loops.signatures import spelled
 
     found: dict[tuple[str, str], str] = {}
+
+    def note(by: str) -> None:
+        for loop, types in list(dispatch.asked)[len(found) :]:
+            found[loop, spelled(types)] = by
+
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, model, X, y in cases():
             for form, rows in forms(X, Path(folder)):
                 used(clone(model), rows, y)
-                for loop, types in list(dispatch.asked):
-                    found.setdefault((loop, spelled(types)), f"{name} on {form}")
+                note(f"{name} on {form}")
+                if form in WITH_SIZES:
+                    with small():
+                        used(clone(model), rows, y)
+                    note(f"{name} on {form}, many")
         for name, model, X, y in many():
             used(model, X, y)
-            for loop, types in list(dispatch.asked):
-                found.setdefault((loop, spelled(types)), f"{name} on {X.dtype} {X.shape}")
+            note(f"{name} on {X.dtype} {X.shape}")
     return found
 
 
@@ -206,11 +246,15 @@ def main(arguments: list[str]) -> int:
         lines = [f"{loop}  {words}\n" for loop, words in sorted(found)]
         LIST.write_text(HEAD + "".join(lines), encoding="utf-8")
         return 0
-    known = {(loop, words) for loop, every in listed().items() for words in every}
-    missing = {key: by for key, by in found.items() if key not in known}
-    for (loop, words), by in sorted(missing.items()):
-        print(f"{loop}  {words}    # {by}")
-    return int(bool(missing))
+    differing = differences(found, {(loop, words) for loop, every in listed().items() for words in every})
+    print("".join(f"{line}\n" for line in differing), end="")
+    return int(bool(differing))
+
+
+def differences(found: dict[tuple[str, str], str], known: set[tuple[str, str]]) -> list[str]:
+    """What is asked for and not listed, and who asks; what is listed and never asked for."""
+    missing = [f"{' '.join(key)}    # {by}" for key, by in found.items() if key not in known]
+    return sorted(missing) + [f"{' '.join(key)}    # never asked for" for key in sorted(known - found.keys())]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Build loops ahead:  python -m separatrix.loops.build [--into FOLDER] [--jobs N]
+"""Build loops ahead:  python -m separatrix.loops.build [--into FOLDER] [--jobs N] [--table]
 
 Every signature of ``signatures.txt`` is compiled for the baseline processor, in processes side by side, and kept in
 ``loops/built`` (:mod:`separatrix.loops.kept`); what is there already and still right is left alone. The hook of
@@ -9,11 +9,15 @@ it runs anything, ``separatrix doctor --fix`` for an installed package. Cost: a 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import os
+import platform
 import queue
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -21,8 +25,12 @@ from importlib import import_module, metadata
 from pathlib import Path
 
 from separatrix.loops import kept
+from separatrix.loops.processor import BASELINE, SAID
 
 STAMP = "made-of.txt"
+spent: dict[
+    str, float
+] = {}  # loop → seconds of processor time that compiling its signatures took in this build
 PACKAGE = kept.ROOM.parent.parent  # the folder that holds separatrix
 
 
@@ -30,26 +38,35 @@ class BuildError(RuntimeError):
     """Loops that could not be compiled."""
 
 
-def build(folder: Path = kept.SHIPPED, jobs: int | None = None, tell: Callable[[str], None] = print) -> int:
-    """Compile what is missing in a folder, drop what is of no use any more; the number of loops compiled."""
-    made_of = stamp()
-    if _read(folder / STAMP) == made_of:
-        return 0
-    from separatrix.loops import dispatch
+def build(
+    folder: Path = kept.SHIPPED,
+    jobs: int | None = None,
+    tell: Callable[[str], None] = print,
+    seed: Path | None = None,
+) -> int:
+    """Compile what is missing in a folder, drop what is of no use any more; the number of signatures compiled.
 
-    if not dispatch.BASELINE:
-        raise BuildError(f"no baseline is known for this processor ({dispatch.platform.machine()})")
+    seed : a folder that may hold some already; it is left as it is
+    """
+    if not BASELINE:
+        raise BuildError(f"no baseline is known for this processor ({platform.machine()})")
+    made_of = stamp()
+    if _read(folder / STAMP) == made_of + _listing(folder):
+        return 0
     began = time.perf_counter()
-    wanted = {key.file(): key for keys in plan().values() for key in keys}
+    planned = plan()
+    wanted = {key.file(): key for keys in planned.values() for key in keys}
+    if seed is not None:
+        _copy([key for key in wanted.values() if kept.stands(seed, key)], seed, folder)
     missing = {
         loop: len(lacking)
-        for loop, keys in plan().items()
-        if (lacking := [key for key in keys if kept.read(folder, key) is None])
+        for loop, keys in planned.items()
+        if (lacking := [key for key in keys if not kept.stands(folder, key)])
     }
     total = sum(missing.values())
     if missing:
-        _compile(missing, folder, jobs or os.cpu_count() or 1, tell, began)
-    lost = [key for key in wanted.values() if kept.read(folder, key) is None]
+        _compile(missing, folder, jobs or _cores(), tell, began)
+    lost = [key for key in wanted.values() if not kept.stands(folder, key)]
     if lost:
         raise BuildError(
             f"{len(lost)} of {len(wanted)} were not kept, {lost[0].loop} first: {_why(folder, lost[0])}"
@@ -57,7 +74,10 @@ def build(folder: Path = kept.SHIPPED, jobs: int | None = None, tell: Callable[[
     for path in folder.glob("*.loop"):
         if path.name not in wanted:
             path.unlink()
-    (folder / STAMP).write_text(made_of, encoding="utf-8")
+    with contextlib.suppress(
+        OSError
+    ):  # a folder that is only read, and holds all: looked through again next time
+        (folder / STAMP).write_text(made_of + _listing(folder), encoding="utf-8")
     tell(f"loops: {len(wanted)} ready, {total} compiled in {time.perf_counter() - began:.0f} s")
     return total
 
@@ -68,7 +88,25 @@ def stamp() -> str:
     for path in sorted([*kept.ROOM.rglob("*.py"), *kept.ROOM.glob("*.txt")]):
         digest.update(path.relative_to(kept.ROOM).as_posix().encode() + b"\0" + path.read_bytes())
     versions = (metadata.version(name) for name in ("numba", "llvmlite"))
-    return " ".join((sys.platform, sys.version.split()[0], *versions, digest.hexdigest())) + "\n"
+    here = (sys.platform, platform.machine(), BASELINE, sys.version.split()[0], *versions)
+    return " ".join((*here, digest.hexdigest())) + "\n"
+
+
+def _listing(folder: Path) -> str:
+    """A digest of the names and sizes of what a folder holds: a file that is gone or cut short is missed."""
+    there = sorted((file.name, file.stat().st_size) for file in folder.glob("*.loop"))
+    return hashlib.blake2b(repr(there).encode(), digest_size=16).hexdigest() + "\n"
+
+
+def _copy(keys: list[kept.Key], seed: Path, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for key in keys:
+        shutil.copyfile(seed / key.file(), folder / key.file())
+
+
+def _cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def plan() -> dict[str, list[kept.Key]]:
@@ -94,7 +132,7 @@ def plan() -> dict[str, list[kept.Key]]:
 def _compile(
     missing: dict[str, int], folder: Path, jobs: int, tell: Callable[[str], None], began: float
 ) -> None:
-    """Hand loops to processes, one at a time to each."""
+    """Hand loops to processes, one at a time to each; what each cost goes to `spent`."""
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
     for loop in missing:
         waiting.put(loop)
@@ -120,9 +158,11 @@ def _compile(
                     answer = ""
                 with lock:
                     done += missing[loop]
-                    if answer != loop:
+                    answered, _, took = answer.partition("\t")
+                    if answered != loop:
                         complaints.append(f"{loop}: {answer or 'the process ended'}")
                         return
+                    spent[loop] = float(took)
                     tell(f"loops: {done} of {total} compiled, {time.perf_counter() - began:.0f} s\r")
             worker.stdin.close()
 
@@ -137,8 +177,6 @@ def _compile(
 
 def _setting() -> dict[str, str]:
     """The environment of a worker: the baseline processor, and nothing else that Numba may have been told."""
-    from separatrix.loops.dispatch import BASELINE, SAID
-
     told = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
     return told | {
         "NUMBA_CPU_NAME": BASELINE,
@@ -149,23 +187,39 @@ def _setting() -> dict[str, str]:
 
 
 def _work(folder: Path) -> None:
-    """Compile the loops named on standard input, a line each; the name comes back, or what went wrong."""
-    from separatrix.loops import compiled, dispatch, signatures
+    """Compile the loops named on standard input, a line each.
 
-    dispatch.built_in = folder
+    The name comes back, with the seconds of processor time that it took, or what went wrong.
+    """
+    from separatrix.loops import compiled, dispatch, signatures, telling
+
+    dispatch.built_in, telling.aloud = folder, False
     listed = signatures.listed()
     for line in sys.stdin:
-        name = line.strip()
+        name, began = line.strip(), time.process_time()
         try:
             import_module(f"separatrix.loops.{name.rpartition('.')[0]}")
             loop = compiled.LOOPS[name]
             for words in listed[name]:
                 types = signatures.parsed(words)
-                if kept.read(folder, dispatch.key_of(loop, types)) is None:
+                if not kept.stands(folder, dispatch.key_of(loop, types)):
                     loop.made().compile(types)
+            name = f"{name}\t{time.process_time() - began:.3f}"
         except Exception as error:
             name = " ".join(f"{type(error).__name__}: {error}".split())
         print(name, flush=True)
+
+
+def table(jobs: int | None = None) -> str:
+    """Loop, number of signatures, seconds of processor time to compile them; the dearest first."""
+    with tempfile.TemporaryDirectory() as folder:
+        build(Path(folder), jobs, _told)
+    count = {loop: len(keys) for loop, keys in plan().items()}
+    lines = [f"{'loop':32}{'signatures':>11}{'seconds':>9}"]
+    for loop in sorted(spent, key=spent.__getitem__, reverse=True):
+        lines.append(f"{loop:32}{count[loop]:11}{spent[loop]:9.2f}")
+    lines.append(f"{'all':32}{sum(count.values()):11}{sum(spent.values()):9.2f}")
+    return "\n".join(lines)
 
 
 def _read(path: Path) -> str:
@@ -194,14 +248,19 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--into", type=Path, default=kept.SHIPPED, metavar="FOLDER")
     parser.add_argument("--jobs", type=int, metavar="N", help="processes (default: one a core)")
+    parser.add_argument("--seed", type=Path, metavar="FOLDER", help="copy what is right from there first")
+    parser.add_argument("--table", action="store_true", help="compile all anew, and say what each loop cost")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     if given.worker:
         _work(given.into)
         return 0
     try:
-        build(given.into, given.jobs, _told)
-    except BuildError as error:
+        if given.table:
+            print(table(given.jobs))
+        else:
+            build(given.into, given.jobs, _told, given.seed)
+    except (BuildError, ImportError, OSError) as error:  # ImportError: no Numba
         print(f"separatrix: loops were not built ahead: {error}", file=sys.stderr)
         return 1
     return 0

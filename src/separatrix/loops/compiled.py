@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -114,11 +115,27 @@ inlined: Any = _with(False, inline="always")
 instruction = Instruction
 
 
+_held: list[Any] = []  # locks that a fork has waited for
+_COMPILING = (("numba.core.compiler_lock", "global_compiler_lock"), ("separatrix.loops.telling", "speaking"))
+
+
+def _before_fork() -> None:
+    """A child has its parent's locks and none of its threads: a compiler caught at work would never let go.
+
+    So a fork waits until no other thread imports Numba or compiles: as long as one loop takes, at most.
+    """
+    locks = [_making, *(getattr(sys.modules.get(module), name, None) for module, name in _COMPILING)]
+    for lock in locks:
+        if lock is None:
+            continue
+        lock.acquire()
+        _held.append(lock)
+
+
 def _after_fork() -> None:
-    """A lock that another thread held when the process was forked would be held for ever."""
-    global _making
-    _making = threading.RLock()
+    while _held:
+        _held.pop().release()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

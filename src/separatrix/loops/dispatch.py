@@ -6,7 +6,8 @@
     compiled     and kept there; a sentence on standard error where it takes more than two seconds
 
 What cannot be read, written or believed is passed over (:mod:`separatrix.loops.kept`): the answer is the same, later.
-The one module that imports Numba; it is imported when a loop is first called. Cost of a loop that is found: 2–40 ms.
+So is what a later Numba does otherwise than those known here: its code is then compiled in every process anew.
+This module imports Numba; it is imported when a loop is first called. Cost of a loop that is found: 2–40 ms.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import pickle
 import platform
 import sys
-import threading
+import sysconfig
 import time
 from pathlib import Path
 from types import FunctionType
@@ -24,32 +25,32 @@ import llvmlite
 import numba
 import numpy as np
 from numba import njit
-from numba.core import caching, config, event, serialize
-from numba.core.compiler import CompileResult
+from numba.core import config
 
-from separatrix.loops import kept
+from separatrix.loops import kept, source, telling
 from separatrix.loops.compiled import Instruction, Loop
+from separatrix.loops.processor import BASELINE, SAID, runs_baseline
 from separatrix.loops.signatures import spelled
 
-# LLVM's name of the processor that loops are built for, what one must have to run them, and what is said to LLVM
-# beside the name, for a name alone would keep what only the building machine has.
-X86, ARM = ("x86-64-v3", "avx2 bmi bmi2 f16c fma lzcnt movbe", "-avx512f"), ("generic", "neon", "+neon")
-BASELINE, FEATURES, SAID = {"x86_64": X86, "AMD64": X86, "aarch64": ARM, "arm64": ARM}.get(
-    platform.machine(), ("", "", "")
-)
-PATIENCE = 2.0  # seconds of compiling before it is said
+PARTS = 9  # that Numba takes a result apart into; the seventh, a listing of types for debugging, is left out
 VERSIONS = ", ".join(
     f"{name} {version}"
     for name, version in (
-        ("Python", ".".join(map(str, sys.version_info[:2]))),
+        (
+            "Python",
+            ".".join(map(str, sys.version_info[:2]))
+            + "t" * bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+        ),
         ("Numba", numba.__version__),
         ("llvmlite", llvmlite.__version__),
     )
 )
+# What Numba may be told that changes the code it makes: said in the keys of what is compiled here.
+TOLD = ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_VECTORIZE")
 
 built_in: Path | None = None  # where a build keeps what it compiles, and reads nothing
 asked: dict[tuple[str, Any], str] = {}  # (loop, types) → "built", "cached" or "compiled", of this process
-seconds = {"found": 0.0, "compiled": 0.0}  # spent on finding and on compiling loops
+seconds = telling.seconds
 
 
 def dispatcher(loop: Loop) -> Any:
@@ -63,7 +64,8 @@ def dispatcher(loop: Loop) -> Any:
     body.__module__, body.__qualname__, body.__doc__ = loop.__module__, loop.body.__qualname__, loop.__doc__
     compiled = njit(**loop.options)(body)
     if loop.kept:
-        compiled._cache = Kept(loop)
+        compiled._cache = Kept(loop, compiled._cache)
+        telling.listen()
     return compiled
 
 
@@ -75,127 +77,110 @@ def _plain(loop: Loop) -> Any:
     return run
 
 
-class Kept(caching.NullCache):
-    """What Numba asks for code before it compiles, and gives it afterwards."""
+class Kept:
+    """What Numba asks for code before it compiles, and gives it afterwards; else its own way of keeping nothing."""
 
-    def __init__(self, loop: Loop):
-        self.loop = loop
+    def __init__(self, loop: Loop, otherwise: Any):
+        self.loop, self.otherwise = loop, otherwise
+        self.made_of = source.digest(loop)  # as the loop is now: what stands on disk may change
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.otherwise, name)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        if _compiling.depth:
+        if telling.inside(self):
             return None  # what another loop calls is compiled with it, and never depends on what was kept
-        target_context.refresh()
         began = time.perf_counter()
         try:
-            return self._found(sig, target_context)
-        finally:
-            seconds["found"] += time.perf_counter() - began
+            result = None if built_in else self._found(sig, target_context)
+        except Exception as error:  # a Numba that does things otherwise
+            result = None
+            self._fault("cannot be looked for", error)
+        seconds["found"] += time.perf_counter() - began
+        if result is None:
+            asked[self.loop.name, sig] = "compiled"
+        return result
 
     def _found(self, sig: Any, context: Any) -> Any:
-        if built_in is not None:
-            return None
-        name = (self.loop.name, sig)
+        from numba.core.compiler import CompileResult
+
+        context.refresh()
         for origin, folder, processor in places(context):
-            key = key_of(self.loop, sig, processor)
+            key = key_of(self.loop, sig, processor, self.made_of)
             code = kept.read(folder, key) if key.source else None
             if code is None:
                 continue
             try:
                 result = CompileResult._rebuild(context, *pickle.loads(code))
             except Exception as error:  # the digest was right: something differs that no key says
-                kept.faults[str(folder / key.file())] = f"cannot be used: {error!r}"
+                self._fault("cannot be used", error, folder / key.file())
                 continue
-            asked[name] = origin
+            asked[self.loop.name, sig] = origin
             return result
-        asked[name] = "compiled"
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        if _compiling.depth or data.lifted or data.library.has_dynamic_globals:
+        try:
+            if not telling.inside(self) and not data.lifted and not data.library.has_dynamic_globals:
+                self._keep(sig, data)
+        except Exception as error:  # as above; what was compiled is there, and is used
+            self._fault("cannot be kept", error)
+
+    def _keep(self, sig: Any, data: Any) -> None:
+        from numba.core import serialize
+
+        folder = built_in or kept.users_folder()
+        key = key_of(
+            self.loop, sig, built_for() if built_in else processor_of(data.target_context), self.made_of
+        )
+        if folder is None or not key.source:
             return
-        here = processor_of(data.target_context)
-        folder, processor = (built_in, BASELINE) if built_in else (kept.users_folder(), here)
-        key = key_of(self.loop, sig, processor)
-        if folder is not None and key.source:
-            *parts, _, reload, environments = data._reduce()  # in between: a listing of types, for debugging
-            kept.write(folder, key, serialize.dumps((*parts, "", reload, environments)))
+        parts = list(data._reduce())
+        if len(parts) != PARTS or not isinstance(parts[6], str):
+            raise TypeError(f"{len(parts)} parts of a result, {PARTS} expected")
+        parts[6] = ""
+        kept.write(folder, key, serialize.dumps(tuple(parts)), anywhere=built_in is not None)
+
+    def _fault(self, what: str, error: Exception, path: Path | None = None) -> None:
+        kept.faults[str(path or self.loop.name)] = f"{what}: {error!r}"
 
 
-def key_of(loop: Loop, types: tuple[Any, ...], processor: str = BASELINE) -> kept.Key:
-    """What the code of a loop for these types and this processor is kept under."""
+def key_of(
+    loop: Loop, types: tuple[Any, ...], processor: str | None = None, made_of: str | None = None
+) -> kept.Key:
+    """What the code of a loop for these types is kept under; for the baseline unless another processor is named."""
     return kept.Key(
         loop=loop.name,
         signature=spelled(types),
-        source=kept.source_of(loop.__module__),
-        processor=f"{sys.platform} {platform.machine()} {processor}",
+        source=source.digest(loop) if made_of is None else made_of,
+        processor=f"{sys.platform} {platform.machine()} {built_for() if processor is None else processor}",
         versions=VERSIONS,
     )
 
 
+def built_for() -> str:
+    """The processor of what is built ahead, as keys say it."""
+    return f"{BASELINE} {SAID}"
+
+
 def processor_of(context: Any) -> str:
-    """What Numba compiles for: the name of the processor and its features."""
+    """What Numba compiles for: the name of the processor and its features, and what else it was told."""
     _, name, features = context.codegen().magic_tuple()
-    return f"{name} {features}"
+    svml = ["SVML"] if getattr(config, "USING_SVML", False) else []  # calls a library that must be there
+    return " ".join((f"{name} {features}", *told(), *svml))
 
 
-def runs_baseline(processor: str) -> bool:
-    """Whether code for the baseline runs where Numba compiles for such a processor.
-
-    >>> runs_baseline("x86-64-v2 -avx2") or runs_baseline("generic ")
-    False
-    """
-    name, _, features = processor.partition(" ")
-    said = features.split(",")
-    return name == BASELINE or (bool(FEATURES) and all(f"+{word}" in said for word in FEATURES.split()))
+def told() -> list[str]:
+    """What Numba was told that changes its code, where that is not what it does of itself."""
+    usual = {"OPT": 3, "LOOP_VECTORIZE": 1}
+    said = {name: getattr(config, name, None) or 0 for name in TOLD}
+    return [f"{name}={value}" for name, value in said.items() if int(value) != usual.get(name, 0)]
 
 
 def places(context: Any) -> list[tuple[str, Path, str]]:
     """(origin, folder, processor) of where code may be kept, the first choice first."""
     here, users = processor_of(context), kept.users_folder()
-    first = [("built", kept.SHIPPED, BASELINE)] if runs_baseline(here) else []
-    second = [("built", users, BASELINE)] if users and first else []  # separatrix doctor --fix
+    ahead = runs_baseline(" ".join(context.codegen().magic_tuple()[1:])) and not told()
+    first = [("built", kept.SHIPPED, built_for())] if ahead else []
+    second = [("built", users, built_for())] if users and ahead else []  # separatrix doctor --fix
     return first + second + ([("cached", users, here)] if users else [])
-
-
-class _Compiling(event.Listener):
-    """Counts loops being compiled, one inside another; says so where the outermost takes long."""
-
-    def __init__(self) -> None:
-        self.depth = 0
-        self._timer: threading.Timer | None = None
-        self._began = 0.0
-        self._said = False
-
-    def on_start(self, event: Any) -> None:
-        if self.depth or isinstance(event.data["dispatcher"]._cache, Kept):  # others' are their own affair
-            self.depth += 1
-        if self.depth != 1:
-            return
-        self._began, self._said = time.perf_counter(), False
-        if built_in is None:
-            name = event.data["dispatcher"].py_func.__qualname__
-            self._timer = threading.Timer(PATIENCE, self._say, [name])
-            self._timer.daemon = True
-            self._timer.start()
-
-    def on_end(self, event: Any) -> None:
-        if not self.depth:
-            return
-        self.depth -= 1
-        if self.depth:
-            return
-        took = time.perf_counter() - self._began
-        seconds["compiled"] += took
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self._said:
-            print(f" {took:.0f} s", file=sys.stderr, flush=True)
-
-    def _say(self, name: str) -> None:
-        self._said = True
-        print(f"separatrix: compiling {name} once for this machine …", end="", file=sys.stderr, flush=True)
-
-
-_compiling = _Compiling()
-event.register("numba:compile", _compiling)

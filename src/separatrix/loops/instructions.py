@@ -6,6 +6,7 @@ one to the other. Imported by :mod:`separatrix.loops.dispatch` when a loop that 
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from llvmlite import ir
@@ -14,6 +15,10 @@ from numba.core import cgutils
 
 from separatrix.loops.compiled import LANES
 
+try:
+    TEXT = Path(__file__).read_bytes()  # what code made with them is told by (source.py)
+except OSError:
+    TEXT = b""
 intrinsic: Any = extending.intrinsic  # what it makes of a function is called without the context
 
 

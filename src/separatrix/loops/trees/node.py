@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.loops.compiled import inner, loop_with
+from separatrix.loops.compiled import inner, inner_with
 
 MISSING = 255  # the code of a missing cell
 LOCAL = 256  # rows of a node from which its subtree is grown on a copy that fits the cache
@@ -139,7 +139,7 @@ def _impurity(kind, node, W, squares):
 # ------------------------------------------------------------------------------------------------- a node's rows
 
 
-@loop_with(FAST)
+@inner_with(FAST)
 def sums2(weights, targets, start, m, unit, two):
     """(W, Σ w y, Σ w y²) of a node's rows; the last is not needed of ``two`` classes."""
     w = weights[start : start + m]
