@@ -119,7 +119,7 @@ def _far_above(pairs: Sequence[Both], limit: float) -> tuple[bool, list[str]]:
         return True, [
             f"at most {pair.above:.2f} s above {REFERENCE} ({pair.ours.part})" for pair in ranked[:1]
         ]
-    named = _listed(far, lambda pair: f"{pair.ours.part} {pair.above:.2f} s")
+    named = _listed(far, lambda pair: f"{pair.ours.part} {pair.above:.2f} s", most=len(far))
     return False, [f"{len(far)} of {len(pairs)} more than {limit:g} s above {REFERENCE}: {named}"]
 
 

@@ -39,7 +39,9 @@ SECONDS = 2.0  # for a model, both libraries together
 SEARCH_SECONDS = 20.0
 LEAST = 5  # rounds, however long they take
 VALUES_OF_C = 200
-HELD_OUT_SPREAD = 0.03  # of an ensemble's errors on 1,000 rows held out, from seed to seed
+# two to three standard deviations of the difference in errors on rows held out, over twenty data sets of each shape;
+# AdaBoost's is wide because the stumps are not the same: least weighted error here, least Gini impurity there
+BOOSTED_SPREAD, TREES_SPREAD = 0.03, 0.015
 LABEL_SPREAD = (
     0.02  # of the errors of predictions: the fits end at a tolerance, and rows lie near the surface
 )
@@ -83,9 +85,9 @@ MODELS = (
     Model("GaussianNB", "naive_bayes", _gaussian),
     Model("LinearSVC", "svm", _linear(objective.squared_hinge)),
     Model("SVC", "svm", _kernel),
-    Model("AdaBoostClassifier", "ensemble", objective.held_out_errors, {"n_estimators": 50}, HELD_OUT_SPREAD),
+    Model("AdaBoostClassifier", "ensemble", objective.held_out_errors, {"n_estimators": 50}, BOOSTED_SPREAD),
     Model("ExtraTreesClassifier", "ensemble", objective.held_out_errors,
-          {"n_estimators": 100, "random_state": 0}, HELD_OUT_SPREAD),
+          {"n_estimators": 100, "random_state": 0}, TREES_SPREAD),
 )  # fmt: skip
 
 
