@@ -277,3 +277,23 @@ def test_an_unfinished_loss_says_what_it_lacks():
 
     with pytest.raises(NotImplementedError, match="Bare must define derivatives"):
         Bare().value(np.zeros(1), np.ones(1))
+
+
+@pytest.mark.parametrize("k", [2, 3, 7])
+@pytest.mark.parametrize("scale", [0.1, 3.0, 60.0])
+def test_class_derivatives_say_the_same_in_less(k, scale):
+    rng = np.random.default_rng(k)
+    eta, y = scale * rng.normal(size=(50, k)), rng.integers(0, k, 50)
+    loss = Multinomial()
+    value, slope, curvature = loss.derivatives(eta, y)
+    v, s, p = loss.class_derivatives(eta, y)
+    np.testing.assert_array_equal(v, value)
+    np.testing.assert_array_equal(s, slope)
+    whole = p if p.ndim == 3 else np.einsum("ik,kl->ikl", p, np.eye(k)) - p[:, :, None] * p[:, None, :]
+    np.testing.assert_allclose(whole, curvature, atol=1e-15)
+
+
+def test_rows_that_are_sure_keep_the_digits_of_their_curvature():
+    eta = np.array([[40.0, 0.0, 0.0], [35.0, 1.0, 0.0]])
+    curvature = Multinomial().class_derivatives(eta, np.array([0, 0]))[2]
+    assert curvature.shape == (2, 3, 3) and (curvature[:, 0, 0] > 0).all()

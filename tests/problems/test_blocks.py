@@ -124,14 +124,13 @@ def test_small_tiles_change_nothing_but_rounding(monkeypatch):
 
 @pytest.mark.parametrize("name", ["logistic", "multinomial"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_stride_evaluates_the_rows_of_its_tiles(name, weighted, monkeypatch):
-    monkeypatch.setattr(rows_module, "TILE_BYTES", 64)
+def test_a_stride_evaluates_one_row_of_every_four(name, weighted):
     objective, _, theta = problem(13, name, X=draw_cells(np.random.default_rng(1), 900), weighted=weighted)
     rows = objective.rows
-    block = rows.block(0)
-    tiles = list(block.tiles(objective.shape[0], 4))
-    picked = np.concatenate([np.arange(t.start, t.stop) for t in tiles])
-    assert 0 < len(picked) < rows.n / 2
+    places = Rows.of(np.arange(900.0)[:, None]).block(0).thinned(4)
+    picked = places.X[:, 0].astype(int)
+    np.testing.assert_array_equal(picked // 4, np.arange(225))  # from all over the table, sorted or not
+    assert len(set(picked % 4)) == 4  # and in step with no pattern that repeats
     sample = Objective(
         Rows.of(rows.source[picked], rows.y[picked], None if rows.weight is None else rows.weight[picked]),
         objective.loss,

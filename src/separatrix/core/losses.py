@@ -22,6 +22,7 @@ import numpy as np
 
 from separatrix.core.numerics import FloatArray
 
+SURE = 1e-4  # a mean chance of error below which p − p² loses too many digits
 TargetKind = Literal["sign", "real", "class"]
 
 
@@ -43,6 +44,10 @@ class Loss:
         """(value, slope) only, for sweeps that need no curvature."""
         value, slope, _ = self.derivatives(eta, y)
         return value, slope
+
+    def class_derivatives(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """(value, slope, curvature) of K scores a row: the last (n, K, K), or as (n, K) what a loss makes it of."""
+        return self.derivatives(eta, y)
 
     def value(self, eta: FloatArray, y: FloatArray) -> FloatArray:
         return self.derivatives(eta, y)[0]
@@ -135,6 +140,16 @@ class Multinomial(Loss):
         e /= total[:, None]
         e[at, y] = -rest / total
         return value, e, own / total
+
+    def class_derivatives(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """(value, slope, P (n, K)), from which ℓ'' = diag(P) − PPᵀ; where rows are so sure that its difference would
+        cancel, (value, slope, ℓ'' (n, K, K)) in its place."""
+        value, slope, own = self._pieces(eta, y)
+        p = slope.copy()
+        p[np.arange(len(eta)), y] = own
+        if len(p) and 1.0 - float(p.max(axis=1).mean()) < SURE:
+            return self.derivatives(eta, y)
+        return value, slope, p
 
     def derivatives(self, eta: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         value, slope, own = self._pieces(eta, y)

@@ -9,7 +9,7 @@ comes. Validation happened at the door (``data.door``); nothing here checks agai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,17 +57,20 @@ class Block:
     def sparse(self) -> bool:
         return not isinstance(self.X, np.ndarray)
 
-    def tiles(self, width: int, stride: int = 1) -> Iterator[slice]:
-        """Slices of about two megabytes of float64; with a stride, that share of the rows, evenly spaced."""
+    def tiles(self, width: int) -> Iterator[slice]:
+        """Slices of about two megabytes of float64."""
         size = max(64, TILE_BYTES // (8 * max(width, 1)))
-        if stride == 1:
-            starts: Iterable[int] = range(0, self.n, size)
-        else:
-            size = max(64, min(size, self.n // stride))
-            count = max(1, round(self.n / (size * stride)))
-            starts = (i * self.n // count for i in range(count))
-        for a in starts:
+        for a in range(0, self.n, size):
             yield slice(a, min(a + size, self.n))
+
+    def thinned(self, stride: int) -> Block:
+        """One row of every ``stride``, drawn by the block's place: tables come sorted, or in patterns that repeat."""
+        if stride <= 1 or self.n <= stride:
+            return self
+        firsts = np.arange(0, self.n - stride + 1, stride)
+        picked = firsts + np.random.default_rng(self.start).integers(0, stride, len(firsts))
+        y = None if self.y is None else self.y[picked]
+        return Block(self.X[picked], y, None if self.weight is None else self.weight[picked], self.start)
 
     def members(self, k: int, part: slice) -> Members:
         """Which of k classes the rows of a tile belong to, by their codes, and with what weight."""
@@ -131,6 +134,12 @@ class Rows:
     @property
     def total_weight(self) -> float:
         return float(self.n) if self.weight is None else float(self.weight.sum())
+
+    def of_classes(self, k: int) -> Rows:
+        """The same rows on the grid of a table k times as wide: what K scores a row cost is worth as many blocks."""
+        if not isinstance(self.source, np.ndarray) or current_engine().blocks:
+            return self
+        return replace(self, edges=grid(self.n, min(MAX_BLOCKS, self.n * self.p * k // BLOCK_CELLS)))
 
     def with_targets(self, y: Any, weight: FloatArray | None) -> Rows:
         return replace(self, y=y, weight=weight)

@@ -88,7 +88,7 @@ class Likelihood:
 
     @cached_property
     def at(self) -> Evaluation:
-        found = self.objective.evaluate(self.theta, order=2)
+        found = replace(self.objective).evaluate(self.theta, order=2)  # the rows as they are now
         if self.ended is not None and not abs(found.value - self.ended) <= 1e-6 * abs(self.ended) + 1e-12:
             raise ValueError(CHANGED.format("a standard error"))
         return found
@@ -342,7 +342,7 @@ class Likelihood:
                 f"{what} goes through the data of the fit again, and a saved or copied model does not carry them: "
                 "fit again, then ask"
             )
-        value = self.objective.evaluate(self.theta).value
+        value = replace(self.objective).evaluate(self.theta).value  # of the rows as they are now
         if not abs(value - self.at.value) <= 1e-8 * abs(self.at.value) + 1e-12:
             raise ValueError(CHANGED.format(what))
 

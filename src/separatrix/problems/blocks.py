@@ -109,6 +109,7 @@ class Partial:
 def evaluate_block(
     block: Block, task: SweepTask, memo: FloatArray | None
 ) -> tuple[Partial, FloatArray | None]:
+    block = block.thinned(task.stride)
     if task.order == 2:
         return _second_order(block, task), memo
     if block.sparse and not (task.inner or task.explicit):
@@ -131,7 +132,7 @@ def _first_order_dense(block: Block, task: SweepTask) -> Partial:
     gradient, lift = np.zeros_like(factor), np.zeros_like(task.b, dtype=float)
     weight = value = radius = drift = 0.0
     squares: FloatArray | None = None
-    for part in block.tiles(task.u.shape[0], task.stride):
+    for part in block.tiles(task.u.shape[0]):
         cells = task.cells(block.dense(part))
         if task.want_radius:
             squares = np.empty(cells.shape) if squares is None else squares
@@ -241,11 +242,13 @@ def _second_order(block: Block, task: SweepTask) -> Partial:
     gradient, lift = np.zeros_like(u), np.zeros_like(task.b, dtype=float)
     weight = value = radius = 0.0
     buffer: FloatArray | None = None
-    for part in block.tiles(q, task.stride):
+    for part in block.tiles(q * heads):
         cells = task.cells(block.dense(part))
-        losses, slope, curvature = task.loss.derivatives(
-            task.spread(np.dot(cells, u) + offset), block.y[part]
-        )
+        scores = task.spread(np.dot(cells, u) + offset)
+        if basis is None:
+            losses, slope, curvature = task.loss.derivatives(scores, block.y[part])
+        else:
+            losses, slope, curvature = task.loss.class_derivatives(scores, block.y[part])
         weight += _weighted(block, part, losses, slope, curvature)
         value += float(losses.sum())
         slope = task.gather(slope)
@@ -266,8 +269,12 @@ def _second_order(block: Block, task: SweepTask) -> Partial:
             z[:, :width] = cells
             if task.fit_intercept:
                 z[:, -1] = 1.0
-            _add_class_blocks(hessian, z, np.einsum("ka,nkl,lb->nab", basis, curvature, basis, optimize=True))
-    _symmetrise(hessian, q)
+            if curvature.ndim == 2:
+                _add_probabilities(
+                    hessian, z, curvature, None if block.weight is None else block.weight[part], basis
+                )
+            else:
+                _add_class_blocks(hessian, z, basis.T @ curvature @ basis)
     return Partial(weight, value, gradient, lift, hessian, float(np.sqrt(radius)))
 
 
@@ -288,6 +295,31 @@ def _radius_squared(cells: FloatArray, task: SweepTask, scratch: FloatArray) -> 
     return one + max(float(norms.max()) + float(np.sum(s2 * c.centre**2)), 0.0)
 
 
+@dataclass(frozen=True)
+class Farthest(Statistic):
+    """The largest of some numbers, zero of none."""
+
+    value: float
+
+    def __add__(self, other: Farthest) -> Farthest:
+        return Farthest(max(self.value, other.value))
+
+
+def farthest(block: Block, task: tuple[Coordinates, bool, FloatArray], _memo: None) -> tuple[Farthest, None]:
+    """max_i ‖Rᵀz_i‖² over rows that weigh something, R (q, r) over inner coordinates and the intercept."""
+    c, one, root = task
+    largest = 0.0
+    for part in block.tiles(len(root)):
+        raw = _present(block, part, block.dense(part))
+        z = np.empty((len(raw), c.size))
+        c.tile(raw, out=z)
+        turned = z @ root[: c.size]
+        if one:
+            turned += c.lift * root[-1]
+        largest = max(largest, float(np.einsum("ij,ij->i", turned, turned).max(initial=0.0)))
+    return Farthest(largest), None
+
+
 def to_inner(hessian: FloatArray, q: int, task: SweepTask) -> None:
     """H of raw columns → H of inner ones, in place: T H Tᵀ with T = [scale·I, −scale·centre; 0, lift]."""
     c, one = task.coordinates, int(task.fit_intercept)
@@ -305,16 +337,38 @@ def to_inner(hessian: FloatArray, q: int, task: SweepTask) -> None:
         hessian[:, q - 1 :: q] *= c.lift
 
 
+def _add_probabilities(
+    hessian: FloatArray, z: FloatArray, p: FloatArray, weight: FloatArray | None, basis: FloatArray
+) -> None:
+    """hessian += Σ_i s_i Qᵀ(diag p_i − p_i p_iᵀ)Q ⊗ z_i z_iᵀ:  K products for the first part, one for the second.
+
+    ``p`` (n, K) holds s p: the weights are in it once.
+    """
+    (n, q), (k, heads) = z.shape, basis.shape
+    own = np.empty((k, q * q))
+    root = np.sqrt(p)
+    rows = np.empty_like(z)
+    for j in range(k):
+        np.multiply(z, root[:, j, None], out=rows)
+        own[j] = np.dot(rows.T, rows).ravel()  # AᵀA: syrk
+    turns = (basis[:, :, None] * basis[:, None, :]).reshape(k, heads * heads)
+    first = (turns.T @ own).reshape(heads, heads, q, q)
+    hessian += first.transpose(0, 2, 1, 3).reshape(hessian.shape)
+    turned = p @ basis
+    if weight is not None:
+        turned *= np.sqrt(np.divide(1.0, weight, out=np.zeros_like(weight), where=weight > 0))[:, None]
+    both = (turned[:, :, None] * z[:, None, :]).reshape(n, heads * q)
+    hessian -= np.dot(both.T, both)
+
+
 def _add_class_blocks(hessian: FloatArray, z: FloatArray, weights: FloatArray) -> None:
-    """hessian[a, b] += Σ_i weights_iab z_i z_iᵀ for b ≤ a; the other half is filled once at the end."""
+    """hessian[a, b] += Σ_i weights_iab z_i z_iᵀ."""
     q, blocks = z.shape[1], weights.shape[1]
     for a in range(blocks):
         left = slice(a * q, a * q + q)
         for b in range(a + 1):
-            hessian[left, b * q : b * q + q] += (z * weights[:, a, b, None]).T @ z
-
-
-def _symmetrise(hessian: FloatArray, q: int) -> None:
-    for a in range(len(hessian) // q):
-        for b in range(a):
-            hessian[b * q : b * q + q, a * q : a * q + q] = hessian[a * q : a * q + q, b * q : b * q + q].T
+            right = slice(b * q, b * q + q)
+            part = (z * weights[:, a, b, None]).T @ z
+            hessian[left, right] += part
+            if a > b:
+                hessian[right, left] += part.T

@@ -292,7 +292,8 @@ def row_span(rows: Rows, centre: FloatArray) -> tuple[Coordinates, Rows]:
 
 def _sampled_gram(block: Block, stride: int, _memo: None) -> tuple[Gram, None]:
     total = Gram.zero(block.X.shape[1])
-    for part in block.tiles(block.X.shape[1], stride):
+    block = block.thinned(stride)
+    for part in block.tiles(block.X.shape[1]):
         weight = None if block.weight is None else block.weight[part]
         total = total + Gram.of(block.dense(part), weight=weight)
     return total, None

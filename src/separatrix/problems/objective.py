@@ -27,7 +27,7 @@ from separatrix.core.losses import Loss
 from separatrix.core.numerics import FloatArray
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Rows
-from separatrix.problems.blocks import Partial, SweepTask, evaluate_block, intercept_sums, to_inner
+from separatrix.problems.blocks import Partial, SweepTask, evaluate_block, farthest, intercept_sums, to_inner
 from separatrix.problems.coordinates import Coordinates
 from separatrix.problems.small import Tile
 
@@ -167,7 +167,7 @@ class Objective:
         radius: bool = False,
         memo: Memo | None = None,
     ) -> Evaluation:
-        """F and its derivatives up to ``order`` at θ by one sweep; over every ``stride``-th tile only.
+        """F and its derivatives up to ``order`` at θ by one sweep; over one row of every ``stride`` only.
 
         With ``since``, a sweep of the first order also measures how far scores moved from that point to θ; with
         ``radius`` it measures max ‖z_i‖ too, as every sweep of the second order does. ``memo`` is what earlier sweeps
@@ -215,6 +215,16 @@ class Objective:
             self._add_ridge(hessian)
         drift = np.inf if since is None or order == 2 else tile.drift(theta - since)
         return Evaluation(value + penalty, gradient, hessian, tile.radius, penalty, 1.0, drift)
+
+    def leverage(self, inverse: FloatArray) -> float:
+        """√max_i Σ_k (z_iᵀ G_kk z_i), G the inverse of some Hessian: with H = G⁻¹, no score moves by more in a step d
+        with dᵀHd = 1, nor does the range of K scores by more than √2 times that. One sweep, O(nq²)."""
+        q = self.shape[0]
+        shared = sum(inverse[a : a + q, a : a + q] for a in range(0, len(inverse), q))
+        values, vectors = np.linalg.eigh(shared)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        found = sweep(farthest, self.rows, (self.coordinates, self.fit_intercept, root))[0]
+        return float(np.sqrt(found.value))
 
     def _gradient(self, total: Partial, task: SweepTask) -> FloatArray:
         """∂F/∂θ from sums over raw (or inner) columns and the sum of slopes; ``total`` is used up."""

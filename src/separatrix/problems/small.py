@@ -40,7 +40,8 @@ class Tile:
     ) -> Tile | None:
         """The tile of all rows, where they fit one; None elsewhere, and for sparse rows."""
         q = c.size + int(fit_intercept)
-        if rows.n_blocks > 1 or rows.sparse or 8 * rows.n * max(q, rows.p) > grid.TILE_BYTES:
+        width = max(q, rows.p) * (1 if basis is None else basis.shape[1])
+        if rows.n_blocks > 1 or rows.sparse or 8 * rows.n * width > grid.TILE_BYTES:
             return None
         block = rows.block(0)
         if block.sparse:  # a partition that was not read yet

@@ -41,6 +41,7 @@ FLOPS = 4e10  # of one machine, to the order of magnitude: only ratios of costs 
 FIRST_ORDER_SWEEPS = 60  # a typical L-BFGS fit
 NEWTON_SWEEPS = 6
 QR_IS_CHEAP = 3e7  # products of a QR factor below which it is the way to find columns that repeat each other
+FEW = 1 << 18  # scores and cells of a sweep that takes no time
 GRAM_LIMIT = 3000  # columns up to which a factor is worth forming
 WIDE_ROWS = 1500  # rows up to which wide data go through the span of their rows
 
@@ -110,7 +111,7 @@ def minimise(
         extra["warm"] = warm and start is not None
         if errors:
             extra["errors"] = True
-        return _minimise(problem, solver, tol, max_iter, extra, start, record, verbose, seed, began)
+        return _minimise(problem, solver, tol, max_iter, extra, start, record, verbose, seed, began, errors)
 
 
 def _minimise(
@@ -124,6 +125,7 @@ def _minimise(
     verbose: int,
     seed: int,
     began: float,
+    errors: bool,
 ) -> LinearFit:
     if problem.rows.lazy and solver is not None:
         refuse_lazy(solver)
@@ -135,7 +137,9 @@ def _minimise(
     objective = outer
     account = Account(inner, record, verbose)
     theta = inner.zero() if start is None else objective.from_user(*start)
-    goal = chosen.goal(tol)
+    # where the rows are few the last steps are free, and without a penalty standard errors are measured in them
+    few = rows.n * int(np.prod(inner.shape)) <= FEW
+    goal = chosen.goal(tol, exact=problem.ridge == 0 or errors or few)
     outcome = chosen.run(account, theta, goal, max_iter, **extra)
     aliased = np.empty(0, dtype=np.intp)
     fewer = None

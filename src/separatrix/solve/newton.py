@@ -23,23 +23,17 @@ import numpy as np
 from separatrix.core.losses import Logistic, Multinomial
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.interrupts import until_interrupted
-from separatrix.problems.objective import Evaluation
-from separatrix.solve.lbfgs import Pair, two_loop
+from separatrix.problems.objective import Evaluation, Objective
+from separatrix.solve.anchor import Anchor, damped_step
 from separatrix.solve.outcome import Account, Outcome
-from separatrix.verdict.gaps import (
-    ROUNDING,
-    decrement_after_step,
-    factorise,
-    range_factor,
-    stale_curvature_gap,
-)
+from separatrix.verdict.gaps import ROUNDING, decrement_after_step, factorise, range_factor
 
 SAMPLE_ROWS = 40  # sampled rows a parameter: enough that a sampled step is better than none
 ILL_CONDITIONED = 1e-11  # reciprocal condition of H below which the caller should change coordinates
 PARABOLA_CONDITIONED = 1e-7  # and where one step has to be exact
-NEW_HESSIAN_COST = 4.0  # a new Hessian and the step it saves, in sweeps without one
-# a change of scores, and so relatively of the curvature, that standard errors do not see
-SAME_CURVATURE = 2e-7
+DEAR = 5.0  # sweeps without a Hessian that one with it costs, from where they may be slower
+CRAWLING = 0.6  # what a step may leave of the decrement then
+LEAST_DAMPING = 1e-3  # the first to be tried where a step is too long; a loss bends by ¼ at most
 SLOW = 0.3  # a step that leaves more than this of the decrement does not converge quadratically
 RUNAWAY_AFTER = 6  # such steps before separation is suspected
 RUNAWAY = "the weights run away"
@@ -78,16 +72,22 @@ def newton(
     point, at, anchor = begun
     plain = plain or not proven
     always = plain or account.objective.cheap_hessian
+    price = hessian_price(account.objective)
+    patience = SLOW if price < DEAR else CRAWLING
     first_value = abs(at.value)
-    slow, previous = 0, np.inf
+    slow, previous, damping = 0, np.inf, 0.0
     stopped, gap, iterations = "max_iter reached", np.inf, 0
     with until_interrupted() as watch:
         for iterations in range(1, max_iter + 1):
-            step, decrement = anchor.step(at.gradient), anchor.decrement(at.gradient)
+            decrement = anchor.decrement(at.gradient)
+            step = anchor.damped_step(at.gradient, damping) if damping else anchor.step(at.gradient)
             gap = anchor.gap(decrement, point, at)
+            if not plain and gap > tol * abs(at.value) >= anchor.promised(decrement):
+                anchor.sharpen(account)
+                gap = anchor.gap(decrement, point, at)
             account.visit(point, at, f"gap {gap:.1e}")
             contraction, previous = decrement / previous if previous > 0 else 0.0, decrement
-            slow = slow + 1 if contraction > SLOW else 0 if contraction < 0.1 else slow
+            slow = slow + 1 if contraction > patience else 0 if contraction < 0.1 else slow
             stopped = _reason_to_stop(account, anchor, point, at, step, theta, slow, exists)
             if stopped:
                 break
@@ -104,7 +104,7 @@ def newton(
                 if left <= target and (left <= goal or contraction > 0.5 or decrement < 1e-12):
                     stopped = "gap ≤ tol" if proven else FLAT
                     break
-            order = 2 if always else _next_order(decrement, contraction, gap, target, anchor, point)
+            order = 2 if always else _next_order(decrement, contraction, gap, target, anchor, point, price)
             before, then = point, at
             measure: dict[str, Any] = {}
             if order == 1 and anchor.may_be_last(decrement, contraction, goal):
@@ -112,12 +112,16 @@ def newton(
                     order = 2
                 else:
                     measure = anchor.worth_measuring(decrement, contraction, at)
-            point, at = _descend(account, point, at, step, decrement, order, measure, anchor.noise(at))
+            # where F is zero but for rounding, it is rounded as what it is the difference of: as it was to begin with
+            noise = anchor.noise(at) + (EPS * first_value if abs(at.value) < 64 * EPS * first_value else 0.0)
+            point, at, damping = _descend(
+                account, anchor, point, at, step, order, measure, damping, price, plain, noise
+            )
             if point is before and anchor.fresh(point):
                 stopped = STUCK
                 break
             if at.hessian is not None:
-                anchor = _Anchor(point, at, bend)
+                anchor = Anchor(point, at, bend, anchor.leverage_near(point, at), anchor.seen)
             else:
                 anchor.learn(before, then, point, at)
         else:
@@ -129,16 +133,19 @@ def newton(
     unique = None if anchor.factor.singular or not np.isfinite(gap) else True
     gap = max(gap, ROUNDING * abs(at.value))
     runaway = stopped == RUNAWAY
-    outcome = Outcome(point, at.value, gap, unique, iterations, stopped, _norm(at), runaway=runaway)
+    floor = anchor.floor(point)
+    outcome = Outcome(
+        point, at.value, gap, unique, iterations, stopped, _norm(at), runaway=runaway, floor=floor
+    )
     return replace(outcome, last=anchor.ended(point, at)) if errors else outcome
 
 
 def _begin(
     account: Account, start: FloatArray, bend: float, *, warm: bool, plain: bool, doubt: bool
-) -> tuple[FloatArray, Evaluation, _Anchor] | Outcome:
+) -> tuple[FloatArray, Evaluation, Anchor] | Outcome:
     """The first point with its evaluation and its Hessian's factor; the end where columns repeat each other."""
     objective, point = account.objective, start.copy()
-    anchor: _Anchor | None = None
+    anchor: Anchor | None = None
     if not (warm or plain or bend == 0) and objective.proven:
         sampled = _sampled_start(account, point, bend, doubt)
         if sampled is None:
@@ -146,15 +153,15 @@ def _begin(
         point, anchor = sampled
     if anchor is None or np.isnan(bend):
         at = account.evaluate(point, order=2)
-        anchor = _Anchor(point, at, bend)
+        anchor = Anchor(point, at, bend)
     else:
         at = account.evaluate(point)
     logistic = isinstance(objective.loss, (Logistic, Multinomial)) and objective.proven
-    if warm and logistic and at.value > np.log(objective.n_classes or 2):
+    if logistic and at.value > (1 + 1e-9) * np.log(objective.n_classes or 2):
         # worse than no weights at all, where the curvature may have vanished: start from the origin instead
         point = objective.zero()
         at = account.evaluate(point, order=2)
-        anchor = _Anchor(point, at, bend)
+        anchor = Anchor(point, at, bend)
     badly = PARABOLA_CONDITIONED if bend == 0 else ILL_CONDITIONED
     if anchor.factor.reciprocal_condition < badly and objective.coordinates.basis is None:
         return Outcome(point, at.value, np.inf, None, 0, "ill-conditioned", _norm(at), ill_conditioned=True)
@@ -163,7 +170,7 @@ def _begin(
 
 def _reason_to_stop(
     account: Account,
-    anchor: _Anchor,
+    anchor: Anchor,
     point: FloatArray,
     at: Evaluation,
     step: FloatArray,
@@ -182,115 +189,17 @@ def _reason_to_stop(
     return ""
 
 
-class _Anchor:
-    """The point whose Hessian is in use, its factor, and what it says of scores nearby.
-
-    ``share`` < 1: the Hessian is a sample's, and that of all rows is at least share times it.
-    """
-
-    def __init__(self, theta: FloatArray, at: Evaluation, range_factor: float):
-        assert at.hessian is not None
-        self.theta, self.share, self.range_factor = theta, at.share, range_factor
-        self.hessian, self.diagonal = at.hessian, np.diag(at.hessian)
-        self.factor = factorise(at.hessian)
-        self.pairs: list[Pair] = []
-        self.measured: tuple[FloatArray, float] | None = None
-        # the gradient that was solved for last, and its solution
-        self._solved: tuple[FloatArray, FloatArray] = (np.empty(0), np.empty(0))
-
-    def solve(self, gradient: FloatArray) -> FloatArray:
-        if gradient is not self._solved[0]:
-            step = self.factor.solve(gradient.T.ravel())
-            self._solved = gradient, step.reshape(gradient.shape[::-1]).T
-        return self._solved[1]
-
-    def decrement(self, gradient: FloatArray) -> float:
-        """ν of the gradient in the factor alone: what the bounds speak of."""
-        return sqrt(max(float(np.vdot(gradient, self.solve(gradient))), 0.0))
-
-    def step(self, gradient: FloatArray) -> FloatArray:
-        """−H̃⁻¹∇F, the factor corrected by the changes of the gradient seen since (BFGS)."""
-        return two_loop(self.pairs, gradient, self.solve)
-
-    def learn(self, before: FloatArray, at: Evaluation, theta: FloatArray, new: Evaluation) -> None:
-        """Keep what a sweep without the Hessian says of the curvature, and of how far scores have moved."""
-        pair = Pair.of(theta - before, new.gradient - at.gradient)
-        if pair.curvature > EPS * pair.change_squared:
-            self.pairs.append(pair)
-        if new.drift < np.inf:
-            self.measured = (theta, new.drift)
-
-    def expected(self, decrement: float, contraction: float) -> float:
-        """The decrement after the next step, if it shrinks as the last one did."""
-        return decrement * min(contraction, 1.0) / float(np.sqrt(self.share))
-
-    def may_be_last(self, decrement: float, contraction: float, goal: float) -> bool:
-        return contraction > 0 and self.expected(decrement, contraction) ** 2 <= 20 * goal
-
-    def worth_measuring(self, decrement: float, contraction: float, at: Evaluation) -> dict[str, Any]:
-        """What the sweep that may be the last should measure for the proof of a sample's factor."""
-        if self.share == 1:
-            return {}
-        expected = self.expected(decrement, contraction)
-        return {"since": self.theta, "radius": not 2 * expected * self.bend(at) < 1}
-
-    def bend(self, at: Evaluation) -> float:
-        """r of the curvature bound: the most a score can move in a step of H-length one."""
-        return self.range_factor * at.radius * sqrt(self.factor.inverse_trace / self.share)
-
-    def drift(self, theta: FloatArray, at: Evaluation) -> float:
-        """At most how far any score has moved since the Hessian was taken: by Cauchy–Schwarz from there, or from
-        the point where it was measured."""
-        if theta is self.theta:
-            return 0.0
-        near, moved = self.measured or (self.theta, 0.0)
-        return min(moved + self.reach(theta - near, at), self.reach(theta - self.theta, at))
-
-    def reach(self, step: FloatArray, at: Evaluation) -> float:
-        """At most how far any score moves in a step."""
-        length = sqrt(float(np.vdot(step, step)))
-        return self.range_factor * at.radius * length if length else 0.0
-
-    def gap(self, decrement: float, theta: FloatArray, at: Evaluation) -> float:
-        return self.gap_at(decrement, self.drift(theta, at), at)
-
-    def gap_at(self, decrement: float, drift: float, at: Evaluation) -> float:
-        """The curvature bound for a decrement taken in this factor, scores having moved by ``drift``."""
-        if self.factor.singular:
-            return np.inf
-        return stale_curvature_gap(decrement / sqrt(self.share), self.bend(at), drift)
-
-    def noise(self, at: Evaluation) -> float:
-        """What rounding scores to EPS does to F: at most EPS · mean |ℓ'|, and |ℓ'| ≈ √(2ℓℓ'')."""
-        value = max(abs(at.value), 1e-300)
-        return EPS * (value + sqrt(2.0 * value * float(self.diagonal.max())))
-
-    def floor(self, theta: FloatArray) -> float:
-        """What rounding the weights to EPS leaves of F above its minimum: ½ΔᵀHΔ."""
-        flat = theta.T.ravel()
-        return EPS**2 * float(self.diagonal @ (flat * flat))
-
-    def fresh(self, theta: FloatArray) -> bool:
-        return theta is self.theta or bool(np.array_equal(theta, self.theta))
-
-    def ended(self, theta: FloatArray, at: Evaluation) -> Evaluation | None:
-        """The evaluation at θ with the Hessian in hand, where that was taken so near that it is θ's to rounding."""
-        near = self.fresh(theta) or self.drift(theta, at) < SAME_CURVATURE
-        return replace(at, hessian=self.hessian) if self.share == 1 and near else None
-
-
 def _sampled_start(
     account: Account, start: FloatArray, range_factor: float, doubt: bool
-) -> tuple[FloatArray, _Anchor | None] | None:
+) -> tuple[FloatArray, Anchor | None] | None:
     """A few damped steps on a 64th of the rows, then a 16th, then a 4th; and the 4th's factor where it serves.
 
     None where the first sample already shows columns that repeat each other: those need other coordinates.
 
     The point only starts the real fit; the factor may carry it, since the rows left out only add curvature.
     """
-    objective, theta, anchor = account.objective, start, None
+    objective, theta, anchor, damping = account.objective, start, None, 0.0
     size = int(np.prod(objective.shape))
-    ridge = 1e-6 * np.eye(size)
     for stride in (64, 16, 4):
         if objective.rows.lazy or objective.rows.n < stride * max(SAMPLE_ROWS * size, 4096):
             continue
@@ -302,20 +211,19 @@ def _sampled_start(
                 return None
         for _ in range(6):
             assert at.hessian is not None
-            step = -factorise(at.hessian + ridge).solve(at.gradient.T.ravel())
-            step = step.reshape(theta.shape[::-1]).T
-            decrement = float(np.sqrt(max(-np.sum(at.gradient * step), 0.0)))
-            trial, scale = theta + step, 1.0
+            step = damped_step(at.hessian, at.gradient, max(damping, 1e-5))
+            decrement = sqrt(max(-float(np.vdot(at.gradient, step)), 0.0))
+            trial = theta + step
             if decrement < 0.1:  # a step from here is below the sample's own noise: take it and leave
-                anchor = _Anchor(theta, at, range_factor) if stride == 4 else None
+                anchor = Anchor(theta, at, range_factor) if stride == 4 else None
                 theta = trial
                 break
             new = account.evaluate(trial, order=2, stride=stride)
-            while not new.value <= at.value and scale > 1e-3:
-                scale *= 0.5
-                trial = theta + scale * step
+            while not new.value <= at.value and damping < 1e3:
+                damping = max(10 * damping, LEAST_DAMPING)
+                trial = theta + damped_step(at.hessian, at.gradient, damping)
                 new = account.evaluate(trial, order=2, stride=stride)
-            theta, at = trial, new
+            theta, at, damping = trial, new, 0.1 * damping
     if not (np.isfinite(theta).all() and np.max(np.abs(theta - start)) < 1e3):
         return start, None
     if anchor is not None and (
@@ -326,7 +234,7 @@ def _sampled_start(
 
 
 def _free_step(
-    anchor: _Anchor, point: FloatArray, at: Evaluation, decrement: float, target: float
+    anchor: Anchor, point: FloatArray, at: Evaluation, decrement: float, target: float
 ) -> tuple[FloatArray, Evaluation, float] | None:
     """Take the factor's step when the bound after it meets the target and F after it is known to rounding."""
     if anchor.share < 1:
@@ -338,7 +246,7 @@ def _free_step(
     after = decrement_after_step(decrement, drift, reach)
     gap = anchor.gap_at(after, drift + reach, at)
     leaves_parabola = decrement**2 * expm1(drift + reach)
-    floor = ROUNDING * abs(at.value)
+    floor = max(ROUNDING * abs(at.value), 1e-3 * target)
     if not (gap <= target and leaves_parabola <= floor):
         return None
     value = at.value - 0.5 * decrement**2
@@ -346,10 +254,16 @@ def _free_step(
 
 
 def _next_order(
-    decrement: float, contraction: float, gap: float, target: float, anchor: _Anchor, point: FloatArray
+    decrement: float,
+    contraction: float,
+    gap: float,
+    target: float,
+    anchor: Anchor,
+    point: FloatArray,
+    price: float,
 ) -> int:
-    """2 when a new Hessian is the cheaper way to the target, else 1."""
-    if decrement > 0.3 or contraction > SLOW:
+    """2 when a new Hessian is the cheaper way to the target, else 1; a Hessian costs ``price`` sweeps without."""
+    if decrement > 0.3 or contraction > (SLOW if price < DEAR else CRAWLING):
         return 2  # not yet where one Hessian serves many steps
     if anchor.fresh(point):
         return 1  # try the factor once: its contraction is then known
@@ -358,29 +272,49 @@ def _next_order(
     rate = min(max(contraction, 1e-6), 0.9)
     wanted = np.sqrt(2 * target * anchor.share) / decrement
     steps_with_old = np.log(max(wanted, 1e-16)) / np.log(rate)
-    return 1 if steps_with_old <= NEW_HESSIAN_COST else 2
+    return 1 if steps_with_old <= price + 2 else 2
 
 
 def _descend(
     account: Account,
+    anchor: Anchor,
     theta: FloatArray,
     at: Evaluation,
     step: FloatArray,
-    decrement: float,
     order: int,
     measure: dict[str, Any],
+    damping: float,
+    price: float,
+    plain: bool,
     noise: float,
-) -> tuple[FloatArray, Evaluation]:
-    """θ + αd with F lower than before (α = 1, ½, ¼ …), to the noise of its sum."""
-    slack = 4 * noise
-    scale = 1.0
-    for _ in range(40):
+) -> tuple[FloatArray, Evaluation, float]:
+    """(θ + d with F lower than before, to the noise of its sum; F there; the damping to begin the next step with).
+
+    The notes' own way is α = 1, ½, ¼ … of the step. But where one level of a factor has run too far, so does the step
+    in its direction, and all others would wait for it: the step is damped instead (Levenberg and Marquardt).
+    """
+    slack, scale = 4 * noise, 1.0
+    for attempt in range(40):
         trial = theta + scale * step
         new = account.evaluate(trial, order, **measure)
-        if new.value <= at.value - 1e-4 * scale * decrement**2 + slack:
-            return trial, new
-        scale *= 0.5
-    return theta, account.evaluate(theta, 2)
+        if new.value <= at.value + 1e-4 * scale * float(np.vdot(at.gradient, step)) + slack:
+            return trial, new, damping if attempt else 0.1 * damping if damping > LEAST_DAMPING else 0.0
+        order = order if price < DEAR else 1
+        if plain:
+            scale *= 0.5
+        elif not anchor.fresh(theta):
+            break  # a Hessian of another place, or of a sample: look at this one's first
+        else:
+            damping = max(10 * damping, LEAST_DAMPING)
+            step = anchor.damped_step(at.gradient, damping)
+    return theta, account.evaluate(theta, 2), damping
+
+
+def hessian_price(objective: Objective) -> float:
+    """What a sweep with the Hessian costs, in sweeps without: of m parameters m² products a row more, by BLAS."""
+    parameters, (q, k) = int(np.prod(objective.shape)), (objective.shape[0], objective.n_classes or 1)
+    without = 4.0 * q * k + 40.0 * k + 8.0 * q
+    return 1.0 + (parameters**2 + (k * q**2 if k > 1 else 0)) / (4.0 * without)
 
 
 def _user_step(account: Account, theta: FloatArray, step: FloatArray) -> FloatArray:

@@ -41,6 +41,7 @@ class Outcome:
     gradient_norm: float
     runaway: bool = False
     ill_conditioned: bool = False
+    floor: float = 0.0  # what rounding the weights may leave of F above its minimum
     last: Evaluation | None = None  # at θ with its Hessian, where a solver was asked for it
 
 

@@ -40,9 +40,14 @@ class Solver:
     draws: bool = False  # visits rows in an order drawn from a seed
     options: Mapping[str, str] = field(default_factory=dict)
 
-    def goal(self, tol: float) -> float:
-        """The relative gap at which a fit stops: tol⁴ for a quadratic method, tol/100 for the others."""
-        return tol**4 if self.quadratic else tol / 100
+    def goal(self, tol: float, *, exact: bool = True) -> float:
+        """The relative gap at which a fit stops: tol⁴ for a quadratic method, tol/100 for the others.
+
+        Not ``exact``, where a last step costs a sweep over many rows and only predictions are asked for: tol².
+        """
+        if not self.quadratic:
+            return tol / 100
+        return tol**4 if exact else tol**2
 
 
 NEWTON = Solver(

@@ -44,7 +44,7 @@ def glm_verdict(
     outcome = fit.outcome
     value, gap, unique = outcome.value, outcome.gap, outcome.unique
     proven = problem.kind.proven and not np.isnan(problem.loss.bend)
-    rounding = score_rounding(problem, fit) ** 2
+    rounding = max(score_rounding(problem, fit) ** 2, outcome.floor)
     target = max(SOLVERS[fit.solver].goal(float(model.tol)), 1e-13) * abs(value) + 2 * rounding
     if proven and outcome.stopped_by not in STOPPED_EARLY and not gap <= target:
         certificate = certify(fit.objective, outcome.theta)

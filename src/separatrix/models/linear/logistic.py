@@ -276,7 +276,7 @@ class LogisticRegression(Inferential, LinearClassifier):
                 "OneVsRestClassifier around this model"
             )
         target = codes * 2.0 - 1.0 if k == 2 else codes
-        rows = rows.with_targets(target, weight)
+        rows = (rows if k == 2 else rows.of_classes(k)).with_targets(target, weight)
         moments = finite_moments(self, rows)
         C = np.inf if self.penalty in (None, "firth") else float(self.C)
         ridge = 0.0 if np.isinf(C) else 1.0 / (C * rows.total_weight)

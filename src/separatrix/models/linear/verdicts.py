@@ -32,7 +32,8 @@ def verdict_of(
     score_error = score_rounding(problem, fit)
     shown = shown_rounding(model, problem)
     rounding = score_error**2 + shown**2
-    target = max(SOLVERS[fit.solver].goal(float(model.tol)), 1e-13) * abs(value) + 2 * rounding
+    goal = SOLVERS[fit.solver].goal(float(model.tol), exact=problem.ridge == 0)
+    target = max(goal, 1e-13) * abs(value) + 2 * rounding
     if not np.isfinite(gap) or (gap > target and outcome.stopped_by not in STOPPED_EARLY):
         # the solver's own bound is not the best one: curvature may prove more
         certificate = certify(objective, outcome.theta)
