@@ -18,12 +18,11 @@ from separatrix.core.numerics import EPS, FloatArray
 from separatrix.problems.objective import Evaluation
 from separatrix.solve.lbfgs import Pair, two_loop
 from separatrix.solve.outcome import Account
-from separatrix.verdict.gaps import factorise, stale_curvature_gap
+from separatrix.verdict.gaps import ROUNDED_UP, factorise, stale_curvature_gap
 
 # a change of scores, and so relatively of the curvature, that standard errors do not see
 SAME_CURVATURE = 2e-7
 HOPEFUL = 0.7  # of the decrement at which the bound says something, were the leverage as it was seen last
-ROUNDED_UP = 1.001  # a factor's solutions are rounded, in numbers no worse conditioned than ILL_CONDITIONED
 
 
 class Anchor:

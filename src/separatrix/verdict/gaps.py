@@ -32,6 +32,7 @@ from separatrix.core.numerics import EPS, FloatArray, xlogx
 from separatrix.problems.objective import Evaluation, Objective
 
 FAR = 300.0  # a change of score beyond which nothing is proven anyway; keeps the exponentials finite
+ROUNDED_UP = 1.001  # solutions in a factor are rounded, by no more than this where it is not singular
 ROUNDING = 64 * EPS  # no bound is claimed below this share of the objective: sums are rounded
 
 
@@ -185,9 +186,15 @@ def certify(objective: Objective, theta: FloatArray, *, hessian_limit: int = 300
         assert at.hessian is not None
         g = at.gradient.T.ravel()
         factor = factorise(at.hessian)
-        range_ = range_factor(objective) * at.radius * float(np.sqrt(factor.inverse_trace))
+        c = range_factor(objective)
         decrement = float(np.sqrt(max(float(g @ factor.solve(g)), 0.0)))
-        curvature = curvature_gap(decrement, range_) if not factor.singular else np.inf
+        curvature = np.inf
+        if not factor.singular:
+            curvature = curvature_gap(decrement, c * at.radius * float(np.sqrt(factor.inverse_trace)))
+            if not curvature <= decrement**2:  # not yet what it is where scores move little: measure how far they do
+                inverse = factor.solve(np.eye(q))
+                leverage = ROUNDED_UP * objective.leverage(inverse)
+                curvature = min(curvature, curvature_gap(decrement, c * leverage))
         left = np.inf if factor.singular else 0.5 * decrement**2
     else:
         at, curvature, left = objective.evaluate(theta), np.inf, np.inf
