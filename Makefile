@@ -29,7 +29,7 @@ endif
 QUICK ?= tests/laws/test_refusal_texts.py tests/laws/test_refused.py tests/laws/test_swap.py tests/models/test_laws.py \
          tests/loops tests/files/test_golden.py tests/test_notes.py tests/test_stub.py
 
-.PHONY: help demo quick stub test test-processors bench lint format dev clean distclean
+.PHONY: help demo quick stub test test-processors bench first-fits lint format dev clean distclean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -53,6 +53,15 @@ test-processors: $(VENV)/.installed-test loops ## the numerical tests as Haswell
 
 bench: $(VENV)/.installed-bench loops ## measure against the other libraries
 	$(PY) -m benchmarks $(BENCH_ARGS)
+
+# The wheel is built and installed as a user's pip would; what it does not bring, its first fits have to compile.
+FIRST := build/first-fits
+first-fits: $(VENV)/.installed-bench ## time import and first fit of every estimator, from a wheel in an environment of its own
+	@rm -rf $(FIRST)
+	@$(PYTHON) -m venv $(FIRST)/venv
+	$(FIRST)/venv/bin/python -m pip wheel -q --disable-pip-version-check --no-deps -w $(FIRST)/wheel .
+	$(FIRST)/venv/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt $(FIRST)/wheel/*.whl
+	$(PY) -m benchmarks C1-all --python $(FIRST)/venv/bin/python $(BENCH_ARGS)
 
 lint: $(VENV)/.installed-dev ## ruff, mypy and the import-layer contract
 	$(PY) -m ruff check .

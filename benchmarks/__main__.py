@@ -38,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
     make.add_argument(
         "--slow-limit", type=_positive(float), default=60.0, help="seconds that count as slow (60)"
     )
+    make.add_argument("--python", metavar="PATH", help="measure C1-all in this interpreter's environment")
     make.add_argument("--save", type=Path, metavar="FILE", help="keep the results as JSON")
     make.add_argument("--show", type=Path, metavar="FILE", help="print a saved file again and stop")
     make.add_argument(
@@ -61,6 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 0
         ids = _known(_whole(request.workloads), WORKLOADS, "workload") or list(WORKLOADS)
         named = _known(request.peers.split(","), PEERS, "peer") if request.peers else []
+        if request.python and not Path(request.python).is_file():
+            raise ValueError(f"there is no interpreter at --python {request.python}")
         if request.save and not request.save.resolve().parent.is_dir():
             raise ValueError(f"the folder of --save {request.save} does not exist")
     except (ValueError, OSError) as error:
@@ -75,6 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         memory=request.memory,
         skip_slow=request.skip_slow,
         slow_limit=request.slow_limit,
+        python=request.python,
     )
     return _run(ids, options, request.save, as_plain=as_plain)
 
@@ -132,13 +136,15 @@ def summary(reports: Sequence[Report]) -> list[str]:
 def _times(rows: Sequence[Row], unit: str) -> str:
     """separatrix's own time, for the summary."""
     own = next((row.seconds for row in rows if row.peer == SUBJECT and row.seconds is not None), None)
+    if any(row.part for row in rows if row.peer == SUBJECT and row.seconds == own):  # one of many
+        return ""
     return "" if own is None or not unit else f" ({report.time_text(own, unit)} {unit})"
 
 
 def _whole(names: Sequence[str]) -> list[str]:
-    """The ids, with N1-fit and N1-predict for N1."""
-    found = {name: [id_ for id_ in WORKLOADS if id_.partition("-")[0] == name] or [name] for name in names}
-    return [id_ for ids in found.values() for id_ in ids]
+    """The ids, with N1-fit and N1-predict for N1; C1 is one itself."""
+    parts = {name: [id_ for id_ in WORKLOADS if id_.partition("-")[0] == name] for name in names}
+    return [id_ for name in parts for id_ in ([name] if name in WORKLOADS else parts[name] or [name])]
 
 
 def _known(names: Sequence[str], known: dict, what: str) -> list[str]:

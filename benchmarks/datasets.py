@@ -36,6 +36,25 @@ def held_out(n: int, p: int) -> Callable[[float], Dataset]:
     return make
 
 
+def few(n: int, p: int, n_classes: int = 2) -> Callable[[float], Dataset]:
+    """A maker of n rows of the synthetic set, as many at every scale, with 1,000 besides to judge ensembles by."""
+
+    def make(scale: float = 1.0) -> Dataset:
+        whole = dense(n + 1000, p, n_classes)(1.0)
+        source = f"make_classification, {n:,}×{p}, {n_classes} classes, 1,000 rows held out"
+        return Dataset(whole.X[:n], whole.y[:n], source, (whole.X[n:], whole.y[n:]))
+
+    return make
+
+
+def tumours(scale: float = 1.0) -> Dataset:
+    """scikit-learn's breast cancer, standardised; it has one size."""
+    from sklearn.datasets import load_breast_cancer
+
+    X, y = load_breast_cancer(return_X_y=True)
+    return Dataset((X - X.mean(axis=0)) / X.std(axis=0), y, "breast cancer standardised, 569×30, 2 classes")
+
+
 def counts(n: int, p: int, *, at_least_one: bool = False) -> Callable[[float], Dataset]:
     """A maker of correlated columns n×p with Poisson counts of mean about one, or whether they are positive."""
 

@@ -92,6 +92,8 @@ class Goal:
         default_factory=dict
     )  # peer: the speed-up over it, all to be reached
     seconds: float | None = None  # at most this long
+    each: float | None = None  # in a table of several parts: the speed-up that none may be below
+    above: float | None = None  # and the seconds that none may be above its reference
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,9 @@ class Options:
     memory: bool = False
     skip_slow: bool = True
     slow_limit: float = 60.0
+    python: str | None = (
+        None  # the interpreter of the processes that C1-all starts; None: this one, and this tree
+    )
 
 
 @dataclass(frozen=True)

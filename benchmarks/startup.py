@@ -3,6 +3,8 @@
 The clock starts before the import and stops after the fit, inside the process, so the interpreter's own start
 (equal for all, and flattering to the slower) is left out. A first process per peer fills the kernel cache and
 the file cache and is not counted.
+
+Below the fits stand imports alone: of the package, and of one class of it, against scikit-learn's class.
 """
 
 from __future__ import annotations
@@ -12,14 +14,14 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks import datasets, judge
-from benchmarks.model import Dataset, LinearAnswer, Options, Report, Row, Workload
+from benchmarks.model import SUBJECT, Dataset, LinearAnswer, Options, Report, Row, Workload
 from benchmarks.participants import enlist, failure
 
 SCRIPT = """
@@ -33,6 +35,20 @@ seconds = time.perf_counter() - start
 import json
 print(json.dumps([seconds, np.asarray(model.coef_).tolist(), np.asarray(model.intercept_).tolist()]))
 """
+
+IMPORT = """
+import time
+start = time.perf_counter()
+{line}
+print([time.perf_counter() - start])
+"""
+
+# peer and line; scikit-learn's is what the others are measured by
+IMPORTS = (
+    (SUBJECT, "import separatrix"),
+    (SUBJECT, "from separatrix import LogisticRegression"),
+    ("sklearn", "from sklearn.linear_model import LogisticRegression"),
+)
 
 
 def run(workload: Workload, options: Options, say: Callable[[str], None]) -> Report:
@@ -67,9 +83,33 @@ def run(workload: Workload, options: Options, say: Callable[[str], None]) -> Rep
         runs = tuple(times[peer.name])
         measured.append(Row(peer.name, "ok", min(runs), runs, objective, counts=peer.counts, notes=notes))
     source = f"{data.source}, best of {rounds} processes"
-    return judge.report(
+    judged = judge.report(
         workload, source, "ms", measured + rows, replace(options, scale=1.0)
     )  # iris has one size
+    return replace(judged, rows=judged.rows + _imports([peer.name for peer in runners], rounds, say))
+
+
+def _imports(peers: Sequence[str], rounds: int, say: Callable[[str], None]) -> tuple[Row, ...]:
+    """Rows of imports without a fit, of those who take part; the verdict is not about them."""
+    lines = [(peer, line) for peer, line in IMPORTS if peer in peers]
+    times: dict[str, list[float]] = {line: [] for _, line in lines}
+    failed: dict[str, Row] = {}
+    for turn in range(rounds + 1):
+        for peer, line in lines:
+            say(f"{line} · {turn}/{rounds}")
+            outcome = None if line in failed else _process(IMPORT.format(line=line))
+            if isinstance(outcome, str):
+                failed[line] = failure(peer, outcome)
+            elif turn and outcome:
+                times[line].append(outcome[0])
+    standard = next((min(times[line]) for peer, line in lines if peer != SUBJECT and times[line]), None)
+    rows = []
+    for peer, line in lines:
+        best = min(times[line], default=np.nan)
+        row = failed.get(line) or Row(peer, seconds=best, runs=tuple(times[line]))
+        ratio = None if line in failed or standard is None else best / standard
+        rows.append(replace(row, part=line, ratio=ratio))
+    return tuple(rows)
 
 
 def _stored(data: Dataset, place: Path) -> dict[str, str]:

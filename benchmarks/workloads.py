@@ -4,21 +4,45 @@ A line of that file with two goals, N1, is two entries, N1-fit and N1-predict. A
 its data (`datasets`), the kind of task its peers must know, and the score by which all answers are
 compared; `race.run` does the rest. S5 to S7 are kernel machines beyond that file: real rows, sparse and of ten
 classes (read from the shared data, skipped where they are not), and prediction alone, of machines fitted to
-1e-6 so that everybody's labels are the same.
+1e-6 so that everybody's labels are the same. F1 to F7 are small data (small.py): F1, F2 and F3 time fits on
+100×5, 150×4 (three classes) and 1,000×20, F4, F5 and F6 predictions on the same, F7 a grid search. C1-all is C1 for
+every estimator (first_fits.py; ``make first-fits`` runs it from a wheel).
 """
 
 from __future__ import annotations
 
-from benchmarks import latency, memory, objective, race, startup
-from benchmarks.datasets import a9a, counts, dense, friedman, held_out, mnist, words
+from collections.abc import Iterator
+
+from benchmarks import first_fits, latency, memory, objective, race, small, startup
+from benchmarks.datasets import a9a, counts, dense, few, friedman, held_out, mnist, tumours, words
 from benchmarks.model import Goal, Workload
 
+NEVER_SLOWER = Goal(
+    "never slower than sklearn, 2× on geometric mean", speedup=2.0, each=1.0, reference="sklearn"
+)
+OBJECTIVES = {
+    "fit": "each model's own; ensembles: errors on rows held out",
+    "predict": "share of wrong labels",
+}
 SPREAD = 0.003  # of the errors of an ensemble on 25,000 rows held out, from seed to seed
 
 
 def _fastest(factor: float) -> Goal:
     """A speed-up over the fastest peer at no worse objective."""
     return Goal(f"{factor:g}× the fastest peer, at no worse objective", speedup=factor)
+
+
+def _small() -> Iterator[Workload]:
+    """F1 to F3 fit, F4 to F6 predict on the same three shapes."""
+    shapes = (
+        ("100×5, 2 classes", few(100, 5)),
+        ("150×4, 3 classes", few(150, 4, 3)),
+        ("1,000×20", few(1000, 20)),
+    )
+    for i, (verb, run) in enumerate((("fit", small.fits), ("predict", small.predictions))):
+        for j, (shape, data) in enumerate(shapes):
+            title = f"{verb} on {shape}: seven models, each median (objective: {OBJECTIVES[verb]})"
+            yield Workload(f"F{3 * i + j + 1}", title, NEVER_SLOWER, run, kind="small", data=data)
 
 
 WORKLOADS: dict[str, Workload] = {
@@ -304,6 +328,13 @@ WORKLOADS: dict[str, Workload] = {
             score=objective.logistic,
         ),
         Workload(
+            "C1-all",
+            "first fit of every public estimator: import plus fit, caches empty (objective: errors on the rows)",
+            Goal("at most 1.5 s above sklearn's, every one", above=1.5, reference="sklearn"),
+            first_fits.run,
+            kind="first_fit",
+        ),
+        Workload(
             "C2",
             "one-row predict_proba, fitted logistic",
             Goal("not slower than sklearn", speedup=1.0, reference="sklearn"),
@@ -311,6 +342,16 @@ WORKLOADS: dict[str, Workload] = {
             kind="one_row",
             data=dense(10_000, 50),
             score=objective.logistic,
+        ),
+        *_small(),
+        Workload(
+            "F7",
+            "grid search, 200 values of C by 5 folds: 1,000 small logistic fits (objective: error of the best)",
+            Goal("less time than sklearn", speedup=1.0, reference="sklearn"),
+            small.search,
+            kind="search",
+            data=tumours,
+            spread=0.002,  # a row of 569
         ),
         Workload(
             "M1",

@@ -19,6 +19,7 @@ PREDICTED = SCORES | {"gaussian_nb_predict", "extra_trees_predict"}
 SETTLED = 1e-6  # tolerance of the machines whose predictions are timed
 MARGIN = frozenset({"linear_hinge", "linear_squared_hinge", "perceptron"})
 GLM = frozenset({"glm_binomial", "glm_poisson"})
+SMALL = frozenset({"small", "search", "first_fit"})  # benchmarks/small.py and first_fits.py make the models
 NAIVE_BAYES = frozenset({"gaussian_nb", "gaussian_nb_predict", "multinomial_nb"})
 
 

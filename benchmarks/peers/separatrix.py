@@ -13,6 +13,7 @@ from benchmarks.peers.base import (
     MARGIN,
     NAIVE_BAYES,
     SCORES,
+    SMALL,
     EstimatorPeer,
     kernel_machine,
 )
@@ -24,7 +25,7 @@ class Separatrix(EstimatorPeer):
     name = SUBJECT
     module = "separatrix"
     distribution = "separatrix"
-    kinds = LOGISTIC | NAIVE_BAYES | GLM | KERNEL | SCORES | MARGIN | ENSEMBLE | {"lda", "evidence"}
+    kinds = LOGISTIC | NAIVE_BAYES | GLM | KERNEL | SCORES | MARGIN | ENSEMBLE | SMALL | {"lda", "evidence"}
     cold_start = "import separatrix\nModel = separatrix.LogisticRegression"
 
     def make(self, task: Task) -> Any:

@@ -21,6 +21,7 @@ from benchmarks.peers.base import (
     MARGIN,
     NAIVE_BAYES,
     SCORES,
+    SMALL,
     EstimatorPeer,
     dense_and_narrow,
     kernel_machine,
@@ -35,7 +36,7 @@ class Sklearn(EstimatorPeer):
     name = "sklearn"
     module = "sklearn"
     distribution = "scikit-learn"
-    kinds = LOGISTIC | NAIVE_BAYES | KERNEL | SCORES | MARGIN | ENSEMBLE
+    kinds = LOGISTIC | NAIVE_BAYES | KERNEL | SCORES | MARGIN | ENSEMBLE | SMALL
     cold_start = "from sklearn.linear_model import LogisticRegression as Model"
 
     def make(self, task: Task) -> Any:
