@@ -114,7 +114,7 @@ def serve(request: dict[str, Any], lines: TextIO, out: TextIO) -> None:
         tell(**found)
         if turn == 0:
             value, slack = models.score(answer, entry, data)
-            tell(objective=value, slack=slack)
+            tell(objective=value, slack=slack, own=models.penalised(peer, answer, entry, value, n))
 
 
 def _timed(call: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:

@@ -4,7 +4,9 @@
    worse is marked. A peer that passed the limit counts with the limit as its time: the ratio is then a lower bound.
 2. The reference is the fastest that counts. Our answer, where it is worse than the reference's by more than the
    slack, is marked, has no ratio and is lost.
-3. A row without a reference is in no mean.
+3. scikit-learn's LinearSVC puts the intercept into the penalty: its answer is no worse either where it is no worse
+   by its own objective.
+4. A row without a reference is in no mean.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ class Result:
     sweeps: float | None = None
     unfinished: bool = False
     note: str = ""
+    own: float | None = None  # by the objective of a peer whose problem is another
 
     @property
     def seconds(self) -> float:
@@ -46,7 +49,15 @@ class Result:
         """Whether the objective is above the other's by more than the slack."""
         if self.objective is None or other.objective is None:
             return False
-        return self.objective > other.objective + max(self.slack, other.slack)
+        slack = max(self.slack, other.slack)
+        if (
+            self.peer != SUBJECT
+            and self.own is not None
+            and other.own is not None
+            and self.own <= other.own + slack
+        ):
+            return False
+        return self.objective > other.objective + slack
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,6 @@ MODELS = {
         _LOGISTIC | {"sklearn-newton": (_LOGISTIC["sklearn"][0], {**_LONG, "solver": "newton-cholesky"})},
         {"liblinear": "logistic", "glum": "logistic"},
     ),
-    # scikit-learn's puts the intercept into the penalty, another problem by a hair; liblinear ends at a hundredth
     "LinearSVC": Model("squared_hinge", 5e-3, _by_name("LinearSVC", "svm", theirs={**_LONG, **SEEDED}),
                        {"liblinear": "linear_squared_hinge"}),
     "SVC": Model("kernel_hinge", 1e-3, _by_name("SVC", "svm", ex=True), {"libsvm": "svc_rbf"}),
@@ -175,6 +174,13 @@ def score(answer: Any, entry: Entry, problem: Problem) -> tuple[float, float]:
         data, task = Dataset(X, problem.codes, problem.source), _task("", entry, problem)
         value = getattr(objective, model.score)(_read(answer, model.score), data, task)
     return value, model.tolerance * abs(value) + 1e-9
+
+
+def penalised(peer: str, answer: Any, entry: Entry, value: float, n: int) -> float | None:
+    """The score with ½ b² in it: what scikit-learn's LinearSVC minimises, and how separatrix's answer fares there."""
+    if entry.model != "LinearSVC" or peer not in (SUBJECT, "sklearn"):
+        return None
+    return value + 0.5 * float((np.asarray(answer.intercept_, dtype=float) ** 2).sum()) / n
 
 
 def _read(answer: Any, kind: str) -> Any:

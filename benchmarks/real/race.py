@@ -125,7 +125,7 @@ class Runner:
         told = self.told
         return Result(
             self.peer, self.status, tuple(self.runs), tuple(self.cpu), told.get("objective"), told.get("slack", 0.0),
-            told.get("memory"), told.get("sweeps"), bool(told.get("unfinished")), self.note,
+            told.get("memory"), told.get("sweeps"), bool(told.get("unfinished")), self.note, told.get("own"),
         )  # fmt: skip
 
 

@@ -31,7 +31,9 @@ class Table:
     """Where a table comes from, and which of scikit-learn's own stands in for it."""
 
     read: Callable[[], Arrays]
-    kin: str  # "two", "many", "numbers", "words": kind of stand-in
+    kin: (
+        str  # of stand-in: "two" classes, "many", "measured" (a few columns of full rank), "numbers", "words"
+    )
 
 
 def _numeric(name: str) -> Callable[[], Arrays]:
@@ -118,7 +120,7 @@ TABLES = {
     "connect-4": Table(_numeric("connect_4"), "many"),
     "covtype": Table(_numeric("covtype"), "many"),
     "covtype largest": Table(_largest("covtype"), "two"),
-    "covtype 10 columns": Table(_columns("covtype", 10), "many"),
+    "covtype 10 columns": Table(_columns("covtype", 10), "measured"),
     "electricity": Table(_numeric("electricity"), "two"),
     "krkopt": Table(_numeric("krkopt"), "many"),
     "lingspam": Table(_texts("lingspam", weighted=True), "words"),
@@ -137,7 +139,7 @@ TABLES = {
     "reuters money-fx": Table(_numeric("reuters_money_fx"), "words"),
     "reuters R8 counts": Table(_texts("reuters_r8", weighted=False), "words"),
     "reuters R8 wide": Table(_wide_words("reuters_r8", 10_000), "many"),
-    "skin": Table(_numeric("skin_nonskin"), "two"),
+    "skin": Table(_numeric("skin_nonskin"), "measured"),
     "sms counts": Table(_texts("sms_spam", weighted=False), "words"),
     "soybean": Table(_numeric("soybean"), "many"),
     "spambase": Table(_numeric("spambase"), "two"),
@@ -180,7 +182,7 @@ def _packed(X: Any, y: np.ndarray, *, numbers: bool) -> dict[str, np.ndarray]:
 
 
 def _stand_in(kin: str) -> tuple[str, Callable[[], Arrays]]:
-    """One of the tables that scikit-learn carries: two classes, ten, numbers, or whole numbers as CSR."""
+    """One of the tables that scikit-learn carries; of words, whole numbers as CSR."""
     from sklearn import datasets
 
     match kin:
@@ -188,6 +190,8 @@ def _stand_in(kin: str) -> tuple[str, Callable[[], Arrays]]:
             return "breast cancer", lambda: datasets.load_breast_cancer(return_X_y=True)
         case "many":
             return "digits", lambda: datasets.load_digits(return_X_y=True)
+        case "measured":
+            return "iris", lambda: datasets.load_iris(return_X_y=True)
         case "numbers":
             return "diabetes", lambda: datasets.load_diabetes(return_X_y=True)
         case _:
