@@ -41,8 +41,7 @@ def problem(entry: Entry, *, quick: bool = False) -> models.Problem:
     if quick:
         n = min(n, max(LEAST, round(n * QUICK)))
     n_all = min(total, n + HELD_OUT) if by_errors else n
-    X = _formed(X, entry)
-    X, y = X[:n_all], y[:n_all]
+    X, y = _formed(X[:n_all] if sp.issparse(X) else np.array(X[:n_all]), entry), y[:n_all]
     if y.dtype.kind == "f":
         codes = labels = (y - y.mean()) / y.std()  # ε = 0.1 means a tenth of a standard deviation
     else:

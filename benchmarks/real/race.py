@@ -1,6 +1,7 @@
 """A row of the real race:  a process for each peer, asked in turn A, B, C, A, B, C, …, the best of the rounds.
 
-A process that says nothing for longer than the limit is ended, and its peer counts with the limit. Rounds by the
+A process that says nothing for longer than the limit is ended, and its peer counts with the limit; so is one that is
+PATIENCE times as slow as separatrix. Rounds by the
 first call: nine below a tenth of a second, five below one, three below five, else two; one where it took more than
 OFTEN_ENOUGH or is out of the running.
 """
@@ -26,6 +27,8 @@ from benchmarks.real.rows import Entry
 ROOT = Path(__file__).resolve().parents[2]
 LOADING = 300.0  # seconds for reading a table, which is nobody's fault
 ROUNDS = ((0.1, 9), (1.0, 5), (5.0, 3))
+PATIENCE = 20.0  # a peer so many times as slow as separatrix is not waited for,
+PATIENT = 5.0  # unless it is done in so many seconds
 OFTEN_ENOUGH = 20.0  # seconds of a call that is made once
 BEYOND = 3.0  # times as slow as the fastest: of a long call one round is enough
 
@@ -46,6 +49,7 @@ class Runner:
     entry: Entry
     quick: bool
     limit: float
+    first: float = float("inf")  # seconds of separatrix's first fit, once known
     told: dict[str, Any] = field(default_factory=dict)
     runs: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
@@ -95,6 +99,7 @@ class Runner:
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         first = not self.runs
+        self.limit = min(self.limit, max(PATIENT, PATIENCE * self.first))
         found = self.hear(self.limit)
         self.runs.append(found["seconds"])
         self.cpu.append(found["cpu"])
@@ -167,6 +172,9 @@ def _turn(runner: Runner, runners: Sequence[Runner], turn: int, say: Callable[[s
         return False
     say(f"round {turn + 1} · {runner.peer}")
     runner.guarded(runner.fit)
+    if runner.peer == SUBJECT and turn == 0 and runner.runs and runner.status == "ok":
+        for other in runners:
+            other.first = runner.runs[0]
     return True
 
 

@@ -156,11 +156,11 @@ def read(name: str) -> tuple[Any, np.ndarray, str]:
     else:
         stand_in, maker = _stand_in(table.kin)
         key, source = f"real-{stand_in.replace(' ', '-')}-v1", f"{stand_in} (no shared data here for {name})"
-    kept = cache.arrays(key, lambda: _packed(*maker(), numbers=table.kin == "numbers"))
+    kept = cache.arrays(key, lambda: _packed(*maker(), numbers=table.kin == "numbers"), mapped=True)
     if "X" in kept:
-        return kept["X"], kept["y"], source
-    X = sp.csr_matrix((kept["data"], kept["indices"], kept["indptr"]), shape=tuple(kept["shape"]))
-    return X, kept["y"], source
+        return kept["X"], np.array(kept["y"]), source
+    parts = (np.array(kept[part]) for part in ("data", "indices", "indptr"))
+    return sp.csr_matrix(tuple(parts), shape=tuple(kept["shape"])), np.array(kept["y"]), source
 
 
 def _packed(X: Any, y: np.ndarray, *, numbers: bool) -> dict[str, np.ndarray]:
