@@ -29,6 +29,16 @@ def parser() -> argparse.ArgumentParser:
     make.add_argument(
         "--limit", type=float, default=60.0, metavar="SECONDS", help="end a peer's fit after (60)"
     )
+    make.add_argument(
+        "--patience",
+        type=float,
+        default=20.0,
+        metavar="TIMES",
+        help="or after so many times separatrix's (20)",
+    )
+    make.add_argument(
+        "--rounds", type=int, default=9, help="rounds at most; short calls have more of them (9)"
+    )
     make.add_argument("--save", type=Path, metavar="FILE", help="keep the results as JSON")
     make.add_argument("--show", type=Path, metavar="FILE", help="print a saved file again and stop")
     make.add_argument("--list", action="store_true", help="list the rows and stop")
@@ -49,8 +59,9 @@ def main(argv: Sequence[str]) -> int:
         named = _known((request.peers or "").split(","), models.RACERS, "peer")
         if request.save and not request.save.resolve().parent.is_dir():
             raise ValueError(f"the folder of --save {request.save} does not exist")
-        if not request.limit > 0:
-            raise ValueError(f"--limit {request.limit:g} is not above zero")
+        for name in ("limit", "patience", "rounds"):
+            if not getattr(request, name) > 0:
+                raise ValueError(f"--{name} {getattr(request, name):g} is not above zero")
     except (ValueError, OSError) as error:
         print(f"benchmarks: {error}", file=sys.stderr)
         return 2
@@ -66,11 +77,12 @@ def _race(entries: Sequence[Entry], peers: Sequence[str], request: argparse.Name
     if not shared.available():
         print(f"no shared data at {shared.root()}: scikit-learn's own tables stand in, and are named")
     print("only ratios within one run mean anything\n", flush=True)
+    terms = race.Terms(request.limit, request.patience, request.rounds, request.quick)
     outcomes: list[Outcome] = []
     for entry in entries:
         try:
             with Progress(entry.id) as say:
-                outcomes.append(race.run(entry, peers, request.limit, say, quick=request.quick))
+                outcomes.append(race.run(entry, peers, terms, say))
         except KeyboardInterrupt:
             print("benchmarks: interrupted; the rows above are complete", file=sys.stderr)
             return 130

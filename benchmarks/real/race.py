@@ -1,7 +1,7 @@
 """A row of the real race:  a process for each peer, asked in turn A, B, C, A, B, C, …, the best of the rounds.
 
 A process that says nothing for longer than the limit is ended, and its peer counts with the limit; so is one that is
-PATIENCE times as slow as separatrix. Rounds by the
+so many times as slow as separatrix as the patience says. Rounds by the
 first call: nine below a tenth of a second, five below one, three below five, else two; one where it took more than
 OFTEN_ENOUGH or is out of the running.
 """
@@ -28,8 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LOADING = 300.0  # seconds for reading a table, which is nobody's fault
 ROUNDS = ((0.1, 9), (1.0, 5), (5.0, 3))
 OWN = 5.0  # times the limit: how long separatrix itself is waited for, since its time is what is wanted
-PATIENCE = 20.0  # a peer so many times as slow as separatrix is not waited for,
-PATIENT = 5.0  # unless it is done in so many seconds
+PATIENT = 5.0  # seconds for which a peer is waited for, however quick separatrix is
 OFTEN_ENOUGH = 20.0  # seconds of a call that is made once
 BEYOND = 3.0  # times as slow as the fastest: of a long call one round is enough
 
@@ -42,14 +41,23 @@ class Failed(Exception):
     """A process ended, or said why it could not go on."""
 
 
+@dataclass(frozen=True)
+class Terms:
+    """How a row is run: how many seconds a fit may take, how many times separatrix's, and how many rounds at most."""
+
+    limit: float = 60.0
+    patience: float = 20.0
+    rounds: int = 9
+    quick: bool = False
+
+
 @dataclass
 class Runner:
     """A peer's process and what it has told."""
 
     peer: str
     entry: Entry
-    quick: bool
-    limit: float
+    terms: Terms
     first: float = float("inf")  # seconds of separatrix's first fit, once known
     told: dict[str, Any] = field(default_factory=dict)
     runs: list[float] = field(default_factory=list)
@@ -59,7 +67,7 @@ class Runner:
 
     def start(self) -> None:
         """Start the process; a thread of ours reads its lines."""
-        request = json.dumps({"entry": asdict(self.entry), "peer": self.peer, "quick": self.quick})
+        request = json.dumps({"entry": asdict(self.entry), "peer": self.peer, "quick": self.terms.quick})
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
         self.process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.real.child", request],
@@ -92,7 +100,7 @@ class Runner:
         if self.hear(LOADING)["declines"]:
             self.status, self.note = "declined", self.told["declines"]
         else:
-            self.hear(2 * self.limit)
+            self.hear(2 * self.terms.limit)
 
     def fit(self) -> None:
         """One round; the first is followed by the score."""
@@ -100,15 +108,18 @@ class Runner:
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         first = not self.runs
-        own = self.peer == SUBJECT
-        self.limit = (
-            OWN * self.limit if own and first else min(self.limit, max(PATIENT, PATIENCE * self.first))
-        )
-        found = self.hear(self.limit)
+        found = self.hear(self.waited_for)
         self.runs.append(found["seconds"])
         self.cpu.append(found["cpu"])
         if first:
             self.hear(LOADING)
+
+    @property
+    def waited_for(self) -> float:
+        """Seconds that a fit may take: of separatrix OWN times the limit, of a peer no longer than is of use."""
+        if self.peer == SUBJECT:
+            return OWN * self.terms.limit
+        return min(self.terms.limit, max(PATIENT, self.terms.patience * self.first))
 
     def guarded(self, step: Callable[[], None]) -> None:
         """Take a step unless the peer is out."""
@@ -117,8 +128,8 @@ class Runner:
         try:
             step()
         except TooLong:
-            self.status, self.runs = "over", [self.limit]
-            self.note = "" if "ready" in self.told else "before its first fit"
+            self.status, self.runs = "over", [self.waited_for]
+            self.note = "" if "ready" in self.told else "before its first fit"  # twice the limit, that is
         except (Failed, OSError) as error:
             self.status, self.note = "failed", str(error)
         if self.status != "ok":
@@ -138,14 +149,12 @@ class Runner:
         )  # fmt: skip
 
 
-def run(
-    entry: Entry, peers: Sequence[str], limit: float, say: Callable[[str], None], *, quick: bool = False
-) -> Outcome:
+def run(entry: Entry, peers: Sequence[str], terms: Terms, say: Callable[[str], None]) -> Outcome:
     """Race the peers on one row."""
     model = models.MODELS[entry.model]
     able = [peer for peer in peers if peer in model.libraries or peer in model.native]
     missing = [Result(peer, "missing", note="not installed") for peer in able if not models.available(peer)]
-    runners = [Runner(peer, entry, quick, limit) for peer in able if models.available(peer)]
+    runners = [Runner(peer, entry, terms) for peer in able if models.available(peer)]
     try:
         say("reading the table")
         for runner in runners[:1]:  # the others find it in the cache
@@ -172,7 +181,7 @@ def run(
 
 def _turn(runner: Runner, runners: Sequence[Runner], turn: int, say: Callable[[str], None]) -> bool:
     """A round of one peer, unless it has had enough of them."""
-    if runner.status != "ok" or turn >= _rounds(runner, runners):
+    if runner.status != "ok" or turn >= min(_rounds(runner, runners), runner.terms.rounds):
         return False
     say(f"round {turn + 1} · {runner.peer}")
     runner.guarded(runner.fit)

@@ -175,8 +175,9 @@ def test_the_command_races_saves_and_shows_again(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_a_process_past_the_limit_is_ended():
-    found = race.run(ROWS["Q13"], [SUBJECT], 1e-3, lambda text: None, quick=True)
-    assert found.results[0].status == "over" and found.results[0].seconds == 1e-3
+    terms = race.Terms(limit=1e-4, quick=True)
+    found = race.run(ROWS["Q13"], [SUBJECT], terms, lambda text: None)
+    assert found.results[0].status == "over" and found.results[0].seconds == race.OWN * 1e-4
     assert found.ratio is None
 
 
