@@ -72,9 +72,14 @@ class Outcome:
     settings: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def subject(self) -> Result | None:
+        """separatrix, where it took part and did not fail."""
+        return next((e for e in self.results if e.peer == SUBJECT and e.status in ("ok", "over")), None)
+
+    @property
     def ours(self) -> Result | None:
         """separatrix, where it came to an answer."""
-        return next((each for each in self.results if each.peer == SUBJECT and each.status == "ok"), None)
+        return self.subject if self.subject and self.subject.status == "ok" else None
 
     @property
     def reference(self) -> Result | None:
@@ -112,7 +117,10 @@ class Outcome:
         said = []
         failed = next((each for each in self.results if each.peer == SUBJECT and each.status != "ok"), None)
         if failed:
-            said.append(f"{SUBJECT} {failed.status}: {failed.note}")
+            why = (
+                f"over {failed.seconds:g} s" if failed.status == "over" else f"{failed.status}: {failed.note}"
+            )
+            said.append(f"{SUBJECT} {why}")
         if self.behind:
             said.append("OUR OBJECTIVE IS WORSE")
         if self.ours and self.ours.unfinished:
@@ -137,7 +145,7 @@ def summary(outcomes: Sequence[Outcome]) -> list[str]:
     slow = [
         each.id
         for each in outcomes
-        if each.ours and each.reference and each.ours.seconds > LONG and each.reference.seconds <= SHORT
+        if each.subject and each.reference and each.subject.seconds > LONG and each.reference.seconds <= SHORT
     ]
     heavy = [each.id for each in outcomes if each.heavier]
     mean = f"{geometric_mean(ratios.values()):.2f}×" if ratios else "none"

@@ -124,11 +124,13 @@ def test_the_summary_counts_by_hand():
         Outcome("Q2", "", "", (result(SUBJECT, 0.105, 1.0), quick)),
         Outcome("Q3", "", "", (result(SUBJECT, 2.5, 1.0, memory=90_000_000), quick)),
         Outcome("Q4", "", "", (Result(SUBJECT, "failed", note="ValueError"), quick)),
+        Outcome("Q5", "", "", (Result(SUBJECT, "over", (300.0,)), quick)),
     ]
     first, lost, slow, heavy = judgement.summary(rows)
     assert "3 with a peer" in first and f"{(4 * 0.1 / 0.105 * 0.04) ** (1 / 3):.2f}×" in first
-    assert "rows lost: 3" in lost and "10 %: Q3 0.04×" in lost and "failed: Q4" in lost
-    assert slow.endswith(": Q3") and heavy.endswith(": Q3")
+    assert "rows lost: 4" in lost and "10 %: Q3 0.04×" in lost and lost.endswith("failed: Q4, Q5")
+    assert slow.endswith(": Q3, Q5") and heavy.endswith(": Q3")
+    assert "separatrix over 300 s" in rows[4].marks
 
 
 def test_libraries_solve_the_same_problem_on_many_classes():
