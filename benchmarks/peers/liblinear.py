@@ -44,7 +44,13 @@ class Liblinear(Peer):
         if task.n_classes > 2:
             rules = {int(label): model.get_decfun(label_idx=i) for i, label in enumerate(model.get_labels())}
             found = [rules[k] for k in range(task.n_classes)]
-            return LinearAnswer(np.array([coef for coef, _ in found]), np.array([b for _, b in found]))
+            return LinearAnswer(_padded([coef for coef, _ in found], task.p), np.array([b for _, b in found]))
         coef, intercept = model.get_decfun(label_idx=0)
         sign = 1.0 if model.get_labels()[0] == 1 else -1.0  # decision values favour the first label seen
-        return LinearAnswer(sign * np.array(coef)[None, :], sign * np.array([intercept]))
+        return LinearAnswer(sign * _padded([coef], task.p), sign * np.array([intercept]))
+
+
+def _padded(coef: list[list[float]], p: int) -> np.ndarray:
+    """Its weights end at the last column that is not all zero."""
+    found = np.array(coef)
+    return np.pad(found, ((0, 0), (0, p - found.shape[1])))

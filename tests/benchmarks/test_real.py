@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -131,6 +132,16 @@ def test_the_summary_counts_by_hand():
     assert "rows lost: 4" in lost and "10 %: Q3 0.04×" in lost and lost.endswith("failed: Q4, Q5")
     assert slow.endswith(": Q3, Q5") and heavy.endswith(": Q3")
     assert "separatrix over 300 s" in rows[4].marks
+
+
+def test_an_answer_of_liblinear_has_a_weight_for_every_column():
+    entry = Entry("Q0", "covtype largest", "logistic")
+    data = problem(entry)
+    empty = replace(data, X=sp.csr_matrix(np.pad(data.X, ((0, 0), (0, 2)))))
+    if models.available("liblinear"):
+        answer = models.prepared("liblinear", entry, empty)()
+        assert answer.coef.shape == (1, data.X.shape[1] + 2)
+        assert np.isfinite(models.score(answer, entry, empty)[0])
 
 
 def test_libraries_solve_the_same_problem_on_many_classes():
