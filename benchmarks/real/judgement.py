@@ -195,7 +195,7 @@ def _detail(result: Result, outcome: Outcome) -> str:
     memory = "" if result.memory is None else f"{result.memory / 1e6:,.0f} MB"
     sweeps = "" if result.sweeps is None else f"{result.sweeps:.4g} sweeps"
     seconds = f"{result.seconds:.4g} s (cpu {min(result.cpu):.3g})"
-    return f"{result.peer:<15} {seconds}  {excess}  {sweeps}  {memory}{unfinished}"
+    return f"{result.peer:<15} {seconds}  {excess}  {sweeps}  {memory}{unfinished} {result.note}".rstrip()
 
 
 def _number(value: float | None, width: int = 8) -> str:

@@ -64,6 +64,7 @@ class Runner:
     cpu: list[float] = field(default_factory=list)
     status: str = "ok"
     note: str = ""
+    ended: bool = False
 
     def start(self) -> None:
         """Start the process; a thread of ours reads its lines."""
@@ -128,8 +129,12 @@ class Runner:
         try:
             step()
         except TooLong:
-            self.status, self.runs = "over", [self.waited_for]
-            self.note = "" if "ready" in self.told else "before its first fit"  # twice the limit, that is
+            self.end()
+            if self.runs:  # it has a time: a slow spell of the machine takes nothing of it away
+                self.note = f"a later round was ended after {self.waited_for:.3g} s"
+            else:
+                self.status, self.runs = "over", [self.waited_for]
+                self.note = "" if "ready" in self.told else "before its first fit"  # twice the limit, that is
         except (Failed, OSError) as error:
             self.status, self.note = "failed", str(error)
         if self.status != "ok":
@@ -137,6 +142,7 @@ class Runner:
 
     def end(self) -> None:
         """End the process."""
+        self.ended = True
         self.process.kill()
         self.process.wait()
 
@@ -181,7 +187,7 @@ def run(entry: Entry, peers: Sequence[str], terms: Terms, say: Callable[[str], N
 
 def _turn(runner: Runner, runners: Sequence[Runner], turn: int, say: Callable[[str], None]) -> bool:
     """A round of one peer, unless it has had enough of them."""
-    if runner.status != "ok" or turn >= min(_rounds(runner, runners), runner.terms.rounds):
+    if runner.ended or turn >= min(_rounds(runner, runners), runner.terms.rounds):
         return False
     say(f"round {turn + 1} · {runner.peer}")
     runner.guarded(runner.fit)

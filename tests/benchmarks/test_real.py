@@ -205,3 +205,19 @@ def test_nonsense_is_refused_in_one_sentence(argv, capsys):
 def test_the_list_is_printed(capsys):
     assert main(["real", "--list"]) == 0
     assert len(capsys.readouterr().out.strip().splitlines()) == len(ROWS)
+
+
+def test_a_slow_spell_takes_no_time_away(monkeypatch):
+    runner = race.Runner("sklearn", ROWS["Q1"], race.Terms())
+    monkeypatch.setattr(runner, "end", lambda: None)
+
+    def slow():
+        raise race.TooLong
+
+    runner.runs = [0.5]
+    runner.guarded(slow)
+    assert runner.status == "ok" and runner.result().seconds == 0.5 and "later round" in runner.result().note
+    fresh = race.Runner("sklearn", ROWS["Q1"], race.Terms(limit=7.0))
+    monkeypatch.setattr(fresh, "end", lambda: None)
+    fresh.guarded(slow)
+    assert fresh.status == "over" and fresh.result().seconds == 7.0
