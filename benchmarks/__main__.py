@@ -19,7 +19,8 @@ BUSY = 0.5  # a load above this before the race starts is somebody else's
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     make = argparse.ArgumentParser(
-        prog="python -m benchmarks", description="The race of separatrix and its peers."
+        prog="python -m benchmarks",
+        description="The race of separatrix and its peers; `real` is the race on real tables.",
     )
     make.add_argument(
         "workloads", nargs="*", metavar="ID", help="workloads to run (default: all; N1: all N1-…); see --list"
@@ -50,6 +51,11 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run; 0 when done, 2 when the request could not be understood, 130 when interrupted."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    if argv[:1] == ["real"]:
+        from benchmarks.real import command
+
+        return command.main(argv[1:])
     request = parser().parse_args(argv)
     as_plain = request.plain or not sys.stdout.isatty()
     if request.list:

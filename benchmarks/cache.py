@@ -21,12 +21,16 @@ def folder() -> Path:
     return Path(named) if named else Path.home() / ".cache" / "separatrix-bench"
 
 
-def arrays(key: str, make: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """The arrays stored under `key`, made and stored first when absent. Arrays are read into memory."""
+def arrays(
+    key: str, make: Callable[[], dict[str, np.ndarray]], *, mapped: bool = False
+) -> dict[str, np.ndarray]:
+    """The arrays stored under `key`, made and stored first when absent; read into memory, or ``mapped``."""
     place = folder() / key
     if not place.is_dir():
         _store(place, make())
-    return {file.stem: np.load(file) for file in sorted(place.glob("*.npy"))}
+    return {
+        file.stem: np.load(file, mmap_mode="r" if mapped else None) for file in sorted(place.glob("*.npy"))
+    }
 
 
 def _store(place: Path, made: dict[str, np.ndarray]) -> None:

@@ -82,23 +82,23 @@ def main(workload_id: str, peer_name: str, scale: str) -> None:
     data = workload.data(float(scale))
     task = workload.task(data)
     warm_up(peer, workload, data.head(warm_up_rows(task.n)))
-    before = _settle()
+    before = settle()
     peer.fit(*peer.prepare(data.X, data.y, task), task)
-    print(json.dumps({"above": max(0, _peak() - before)}))
+    print(json.dumps({"above": max(0, peak() - before)}))
 
 
-def _settle() -> int:
+def settle() -> int:
     """Give freed memory back, reset the high-water mark, and return the resident bytes."""
     gc.collect()
     try:
         ctypes.CDLL("libc.so.6").malloc_trim(0)
         CLEAR.write_text("5")
     except (OSError, AttributeError):
-        return _peak()  # no reset here: the mark so far is the baseline, since loading makes no second copy
+        return peak()  # no reset here: the mark so far is the baseline, since loading makes no second copy
     return _status("VmRSS")
 
 
-def _peak() -> int:
+def peak() -> int:
     """Highest resident bytes since the reset (or since the start where there is none)."""
     if STATUS.exists():
         return _status("VmHWM")
