@@ -130,22 +130,17 @@ def check() -> None:
         raise KeyboardInterrupt
 
 
-class listening:
-    """Note every Ctrl-C of the block, where Python's own handler is in force and this is the main thread.
-
-    A class, for every fit enters it once.
-    """
-
-    __slots__ = ("_listens",)
-
-    def __enter__(self) -> None:
-        self._listens = (
-            threading.get_ident() == threading.main_thread().ident
-            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        )
-        if self._listens:
-            signal.signal(signal.SIGINT, _note)
-
-    def __exit__(self, *_: object) -> None:
-        if self._listens:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+@contextmanager
+def listening() -> Iterator[None]:
+    """Note every Ctrl-C of the block, where Python's own handler is in force and this is the main thread."""
+    if (
+        threading.get_ident() != threading.main_thread().ident
+        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
+        yield
+        return
+    signal.signal(signal.SIGINT, _note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

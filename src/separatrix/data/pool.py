@@ -15,7 +15,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ContextDecorator, contextmanager
+from contextlib import contextmanager
 from contextvars import copy_context
 from functools import cache
 from typing import Any, ParamSpec, Protocol, TypeVar
@@ -109,32 +109,26 @@ def _blas_libraries() -> tuple[list[Any], list[Any]]:
     return [lib for lib in found if lib not in own], own
 
 
-class one_blas_thread(ContextDecorator):
-    """BLAS on one thread inside a ``with`` block or a decorated call; re-entrant and safe from several threads.
-
-    A class, for it is entered a dozen times in the smallest fit.
-    """
-
-    def _recreate_cm(self) -> one_blas_thread:
-        return one_blas_thread()  # a call of its own for each call of what is decorated
-
-    def __enter__(self) -> None:
-        global _blas_depth, _blas_before
-        shared, own = _blas_libraries()
-        with _blas_lock:
-            if _blas_depth == 0:
-                _blas_before = [lib.num_threads for lib in shared]
-                _set_blas(shared, [1] * len(shared))
-            _blas_depth += 1
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """BLAS on one thread while any sweep is under way; re-entrant and safe from several threads."""
+    global _blas_depth, _blas_before
+    shared, own = _blas_libraries()
+    own_before = [lib.num_threads for lib in own]
+    with _blas_lock:
+        first = _blas_depth == 0
+        if first:
+            _blas_before = [lib.num_threads for lib in shared]
+        _blas_depth += 1
+    try:  # nothing is called in between: a Ctrl-C there would leave BLAS on one thread for good
+        if first:
+            _set_blas(shared, [1] * len(shared))
         if own:
-            self._own_before = [lib.num_threads for lib in own]
             _set_blas(own, [1] * len(own))
-
-    def __exit__(self, *_: object) -> None:
-        global _blas_depth
-        shared, own = _blas_libraries()
+        yield
+    finally:
         if own:
-            _set_blas(own, self._own_before)
+            _set_blas(own, own_before)
         with _blas_lock:
             _blas_depth = max(_blas_depth - 1, 0)  # 0 already in a child that was forked inside
             if _blas_depth == 0:

@@ -191,7 +191,9 @@ def certify(objective: Objective, theta: FloatArray, *, hessian_limit: int = 300
         curvature = np.inf
         if not factor.singular:
             curvature = curvature_gap(decrement, c * at.radius * float(np.sqrt(factor.inverse_trace)))
-            if not curvature <= decrement**2:  # not yet what it is where scores move little: measure how far they do
+            if (
+                not curvature <= decrement**2
+            ):  # not yet what it is where scores move little: measure how far they do
                 inverse = factor.solve(np.eye(q))
                 leverage = ROUNDED_UP * objective.leverage(inverse)
                 curvature = min(curvature, curvature_gap(decrement, c * leverage))
