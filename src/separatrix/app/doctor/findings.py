@@ -119,11 +119,12 @@ def files(facts: Facts) -> Iterator[Finding]:
             if not stuck
             else f"install separatrix again, or remove {'them' if many else 'it'} as who may",
         )
-    for named, what, way in (
-        (state.strays, "of older sources or other versions", f"{FIX} removes them"),
-        (state.leftovers, "begun and never finished", f"{FIX} removes them"),
+    for named, what in (
+        (state.strays, "of older sources or other versions"),
+        (state.leftovers, "begun and never finished"),
     ):
         for folder, group in _by_folder(named).items():
+            way = f"{FIX} removes {'it' if len(group) == 1 else 'them'}"
             yield Finding(False, f"{count(len(group), 'file')} ({size_of(group)}) {what} in {folder}", way)
 
 
