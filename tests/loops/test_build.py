@@ -88,7 +88,7 @@ def test_a_folder_that_is_not_right_is_mended(folder, made, quick, wrong, monkey
         (folder / build.STAMP).write_text("of another source")
     else:
         (folder / "old-0123.loop").write_bytes(b"of last year")
-    monkeypatch.setattr(build, "_compile", never)
+    monkeypatch.setattr(build, "compile_into", never)
     assert build.build(folder, 1, lambda line: None, seed=made[0]) == 0
     assert [path.name for path in folder.glob("*.loop")] == [file.name] and kept.stands(folder, quick[0])
     monkeypatch.setattr(build, "plan", never)
@@ -118,8 +118,8 @@ def test_a_folder_that_is_only_read(tmp_path, made, quick, monkeypatch, capsys):
         raise PermissionError("only read")
 
     with monkeypatch.context() as patch:
-        patch.setattr(build, "_compile", lambda *_: None)  # its processes could write nothing
-        with pytest.raises(build.BuildError, match="1 of 1 were not kept, perceptron"):
+        patch.setattr(build, "compile_into", lambda *_: None)  # its processes could write nothing
+        with pytest.raises(build.BuildError, match=r"1 of 1 were not kept in .*, perceptron"):
             build.build(tmp_path / "built", 1, lambda line: None)
     monkeypatch.setattr(build.shutil, "copyfile", refuse)
     assert build.main(["--into", str(tmp_path / "built"), "--seed", str(made[0])]) == 1

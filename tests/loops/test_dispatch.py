@@ -98,8 +98,10 @@ def test_which_processors_run_the_baseline():
 
 
 @pytest.mark.parametrize(
-    "told", [("OPT", 0), ("BOUNDSCHECK", 1), ("DEBUGINFO_DEFAULT", 1), ("LOOP_VECTORIZE", 0)]
-)
+    "told",
+    [("OPT", 0), ("OPT", type(dispatch.config.OPT)("max")), ("BOUNDSCHECK", 1), ("DEBUGINFO_DEFAULT", 1),
+     ("LOOP_VECTORIZE", 0)],
+)  # fmt: skip
 def test_what_numba_was_told_is_another_code(asked, monkeypatch, told):
     """Bounds are checked where NUMBA_BOUNDSCHECK says so, in spite of code that was kept without."""
     assert dispatch.told() == []

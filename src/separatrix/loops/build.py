@@ -20,11 +20,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module, metadata
 from pathlib import Path
 
 from separatrix.loops import kept
+from separatrix.loops.folders import unwritable
 from separatrix.loops.processor import BASELINE, SAID
 
 STAMP = "made-of.txt"
@@ -50,27 +51,19 @@ def build(
     """
     if not BASELINE:
         raise BuildError(f"no baseline is known for this processor ({platform.machine()})")
-    made_of = stamp()
-    if _read(folder / STAMP) == made_of + _listing(folder):
+    if complete(folder):
         return 0
+    made_of = stamp()
     began = time.perf_counter()
     planned = plan()
     wanted = {key.file(): key for keys in planned.values() for key in keys}
     if seed is not None:
         _copy([key for key in wanted.values() if kept.stands(seed, key)], seed, folder)
-    missing = {
-        loop: len(lacking)
-        for loop, keys in planned.items()
-        if (lacking := [key for key in keys if not kept.stands(folder, key)])
-    }
-    total = sum(missing.values())
+    missing = [key for keys in planned.values() for key in keys if not kept.stands(folder, key)]
     if missing:
-        _compile(missing, folder, jobs or _cores(), tell, began)
-    lost = [key for key in wanted.values() if not kept.stands(folder, key)]
-    if lost:
-        raise BuildError(
-            f"{len(lost)} of {len(wanted)} were not kept, {lost[0].loop} first: {_why(folder, lost[0])}"
-        )
+        compile_into(folder, missing, jobs, tell)
+    if gone := [key for key in wanted.values() if not kept.stands(folder, key)]:
+        raise lost(folder, gone, len(wanted))
     for path in folder.glob("*.loop"):
         if path.name not in wanted:
             path.unlink()
@@ -78,8 +71,13 @@ def build(
         OSError
     ):  # a folder that is only read, and holds all: looked through again next time
         (folder / STAMP).write_text(made_of + _listing(folder), encoding="utf-8")
-    tell(f"loops: {len(wanted)} ready, {total} compiled in {time.perf_counter() - began:.0f} s")
-    return total
+    tell(f"loops: {len(wanted)} ready, {len(missing)} compiled in {time.perf_counter() - began:.0f} s")
+    return len(missing)
+
+
+def complete(folder: Path) -> bool:
+    """Whether a folder holds what a build would leave there, as far as its stamp and the sizes of its files tell."""
+    return _read(folder / STAMP) == stamp() + _listing(folder)
 
 
 def stamp() -> str:
@@ -129,14 +127,18 @@ def plan() -> dict[str, list[kept.Key]]:
     }
 
 
-def _compile(
-    missing: dict[str, int], folder: Path, jobs: int, tell: Callable[[str], None], began: float
+def compile_into(
+    folder: Path, keys: Sequence[kept.Key], jobs: int | None, tell: Callable[[str], None]
 ) -> None:
-    """Hand loops to processes, one at a time to each; what each cost goes to `spent`."""
+    """Compile for the baseline, a loop at a time to each of several processes; what each cost goes to `spent`."""
+    began = time.perf_counter()
+    missing: dict[str, list[str]] = {}
+    for key in keys:
+        missing.setdefault(key.loop, []).append(key.signature)
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
     for loop in missing:
         waiting.put(loop)
-    total, done, complaints = sum(missing.values()), 0, []
+    done, complaints = 0, []
     lock = threading.Lock()
 
     def serve() -> None:
@@ -152,21 +154,21 @@ def _compile(
                 except queue.Empty:
                     break
                 try:
-                    print(loop, file=worker.stdin, flush=True)
+                    print(loop, *missing[loop], sep="\t", file=worker.stdin, flush=True)
                     answer = worker.stdout.readline().strip()
                 except BrokenPipeError:
                     answer = ""
                 with lock:
-                    done += missing[loop]
+                    done += len(missing[loop])
                     answered, _, took = answer.partition("\t")
                     if answered != loop:
                         complaints.append(f"{loop}: {answer or 'the process ended'}")
                         return
                     spent[loop] = float(took)
-                    tell(f"loops: {done} of {total} compiled, {time.perf_counter() - began:.0f} s\r")
+                    tell(f"loops: {done} of {len(keys)} compiled, {time.perf_counter() - began:.0f} s\r")
             worker.stdin.close()
 
-    threads = [threading.Thread(target=serve) for _ in range(min(jobs, len(missing)))]
+    threads = [threading.Thread(target=serve) for _ in range(min(jobs or _cores(), len(missing)))]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -187,23 +189,20 @@ def _setting() -> dict[str, str]:
 
 
 def _work(folder: Path) -> None:
-    """Compile the loops named on standard input, a line each.
+    """Compile what is named on standard input, a line a loop: its name and its signatures, tabs between them.
 
     The name comes back, with the seconds of processor time that it took, or what went wrong.
     """
     from separatrix.loops import compiled, dispatch, signatures, telling
 
     dispatch.built_in, telling.aloud = folder, False
-    listed = signatures.listed()
     for line in sys.stdin:
-        name, began = line.strip(), time.process_time()
+        (name, *many), began = line.strip().split("\t"), time.process_time()
         try:
             import_module(f"separatrix.loops.{name.rpartition('.')[0]}")
             loop = compiled.LOOPS[name]
-            for words in listed[name]:
-                types = signatures.parsed(words)
-                if not kept.stands(folder, dispatch.key_of(loop, types)):
-                    loop.made().compile(types)
+            for words in many:
+                loop.made().compile(signatures.parsed(words))
             name = f"{name}\t{time.process_time() - began:.3f}"
         except Exception as error:
             name = " ".join(f"{type(error).__name__}: {error}".split())
@@ -229,8 +228,11 @@ def _read(path: Path) -> str:
         return ""
 
 
-def _why(folder: Path, key: kept.Key) -> str:
-    return kept.faults.get(str(folder / key.file()), "no file was written")
+def lost(folder: Path, keys: Sequence[kept.Key], of: int) -> BuildError:
+    """What is to be said where keys were compiled and their code is not there."""
+    why = kept.faults.get(str(folder / keys[0].file())) or unwritable(folder) or "no file was written"
+    what = f"{len(keys)} of {of} were not kept in {folder}, {keys[0].loop} first: {why}"
+    return BuildError(f"{what}; make room there, or let it be written")
 
 
 def _told(line: str) -> None:

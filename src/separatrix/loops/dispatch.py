@@ -153,9 +153,14 @@ def key_of(
         loop=loop.name,
         signature=spelled(types),
         source=source.digest(loop) if made_of is None else made_of,
-        processor=f"{sys.platform} {platform.machine()} {built_for() if processor is None else processor}",
+        processor=kind(processor),
         versions=VERSIONS,
     )
+
+
+def kind(processor: str | None = None) -> str:
+    """A processor, or the baseline, with its system: what code of a key runs on."""
+    return f"{sys.platform} {platform.machine()} {built_for() if processor is None else processor}"
 
 
 def built_for() -> str:
@@ -165,22 +170,27 @@ def built_for() -> str:
 
 def processor_of(context: Any) -> str:
     """What Numba compiles for: the name of the processor and its features, and what else it was told."""
-    _, name, features = context.codegen().magic_tuple()
     svml = ["SVML"] if getattr(config, "USING_SVML", False) else []  # calls a library that must be there
-    return " ".join((f"{name} {features}", *told(), *svml))
+    return " ".join((named(context), *told(), *svml))
+
+
+def named(context: Any) -> str:
+    """The name and the features of the processor that Numba compiles for."""
+    return " ".join(context.codegen().magic_tuple()[1:])
 
 
 def told() -> list[str]:
     """What Numba was told that changes its code, where that is not what it does of itself."""
-    usual = {"OPT": 3, "LOOP_VECTORIZE": 1}
+    usual = {"OPT": "3", "LOOP_VECTORIZE": "1"}
     said = {name: getattr(config, name, None) or 0 for name in TOLD}
-    return [f"{name}={value}" for name, value in said.items() if int(value) != usual.get(name, 0)]
+    words = {name: str(getattr(value, "_raw_value", int(value))) for name, value in said.items()}  # OPT=max
+    return [f"{name}={word}" for name, word in words.items() if word != usual.get(name, "0")]
 
 
 def places(context: Any) -> list[tuple[str, Path, str]]:
     """(origin, folder, processor) of where code may be kept, the first choice first."""
     here, users = processor_of(context), kept.users_folder()
-    ahead = runs_baseline(" ".join(context.codegen().magic_tuple()[1:])) and not told()
+    ahead = runs_baseline(named(context)) and not told()
     first = [("built", kept.SHIPPED, built_for())] if ahead else []
     second = [("built", users, built_for())] if users and ahead else []  # separatrix doctor --fix
     return first + second + ([("cached", users, here)] if users else [])

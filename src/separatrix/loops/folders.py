@@ -6,22 +6,25 @@
     others      the same, written of late: in a user's folder another environment may want them
     leftovers   what a process that was killed had begun to write
 
-Whether a folder can be written to is tried, for permissions say little of read-only mounts, quotas and full disks.
+Whether a folder can be written to is tried, for permissions say little of read-only mounts, quotas and full disks;
+who else can write to it is told in the words of :mod:`separatrix.loops.trust`.
 Cost: one read of every file that is not wanted.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
+import stat
 import tempfile
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from separatrix.loops import kept
+from separatrix.loops import kept, trust
 
 TRIAL = 1 << 20  # bytes: more than the code of any loop
 UNDER_WAY = 600.0  # seconds for which another process may still be writing a file
@@ -34,6 +37,7 @@ class Here:
 
     versions: str
     processors: Collection[str]  # as they stand in a key; empty: any
+    source: Callable[[str], str]  # of a loop, as it is in this process; "" where there is none
     shared: bool = False  # other environments keep theirs there too
 
 
@@ -59,7 +63,8 @@ class Folder:
     leftovers: tuple[File, ...] = ()
     unwritable: str = ""  # why nothing can be written there
     free: int | None = None  # bytes on its disk
-    exposed: bool = False  # another user can write to it
+    exposed: str = ""  # why nothing is read from it: who else could write there
+    closable: bool = False  # by us, as nothing above it is at fault
 
 
 def survey(path: Path, wanted: Collection[str], here: Here | None) -> Folder:
@@ -87,7 +92,7 @@ def survey(path: Path, wanted: Collection[str], here: Here | None) -> Folder:
                 (faulty if not right else others if wanted_elsewhere else strays).append(
                     File(file, size, why)
                 )
-    ground = _ground(path)
+    why = exposed(path)
     return Folder(
         path=path,
         files=len(files),
@@ -97,9 +102,32 @@ def survey(path: Path, wanted: Collection[str], here: Here | None) -> Folder:
         others=tuple(others),
         leftovers=tuple(leftovers),
         unwritable=unwritable(path),
-        free=_free(ground),
-        exposed=ground == path and not kept.ours_alone(os.stat(path)),
+        free=_free(_ground(path)),
+        exposed=why,
+        closable=bool(why) and _closable(path, why),
     )
+
+
+def exposed(path: Path) -> str:
+    """Why nothing is read from a folder, or would be if it were made; "" where it is."""
+    try:
+        return kept.why_not(path)
+    except OSError:  # it is not there, and what is on the way to it is as it should be
+        return ""
+
+
+def close(path: Path) -> bool:
+    """Take from others the right to write to a folder, no more of it than must be; whether it is believed now."""
+    with contextlib.suppress(OSError):
+        for bits in (stat.S_IWOTH, stat.S_IWGRP):
+            if exposed(path):
+                path.chmod(stat.S_IMODE(path.stat().st_mode) & ~bits)
+    return not exposed(path)
+
+
+def _closable(path: Path, why: str) -> bool:
+    itself = path == kept.SHIPPED or why.startswith(f"{os.path.realpath(path)}: ")
+    return itself and "another user's" not in why and os.geteuid() in (0, path.stat().st_uid)
 
 
 def unwritable(path: Path) -> str:
@@ -121,8 +149,8 @@ def _judged(path: Path, here: Here) -> tuple[bool, str]:
     """(whether it is a whole file of ours, why it is of no use here or "")."""
     try:
         with open(path, "rb") as file:
-            if not kept.ours_alone(os.fstat(file.fileno())):
-                return False, "another user can write to it"
+            if why := trust.opened(file.fileno()):
+                return False, why
             text = _text(file.read())
     except OSError as error:
         return False, f"cannot be read: {error.strerror}"
@@ -131,7 +159,7 @@ def _judged(path: Path, here: Here) -> tuple[bool, str]:
         return False, "is torn, or no file of ours"
     if said["versions"] != here.versions:
         return True, f"made with {said['versions']}"
-    if said["source"] != kept.source_of(f"separatrix.loops.{said['loop'].rpartition('.')[0]}"):
+    if said["source"] != here.source(said["loop"]):
         return True, "made from another source"
     if here.processors and said["processor"] not in here.processors:
         return True, "made for another processor"

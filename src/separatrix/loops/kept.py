@@ -50,8 +50,7 @@ def read(folder: Path, key: Key) -> bytes | None:
     """The code kept under a key, or None."""
     path = folder / key.file()
     try:
-        why = (trust.shipped if folder == SHIPPED else trust.kept)(folder)
-        if why:
+        if why := why_not(folder):
             return _fault(path, why)
         with open(path, "rb") as file:
             if why := trust.opened(file.fileno()):
@@ -62,6 +61,11 @@ def read(folder: Path, key: Key) -> bytes | None:
     except (OSError, MemoryError) as error:
         return _fault(path, f"cannot be read: {error}")
     return _code(path, key, whole)
+
+
+def why_not(folder: Path) -> str:
+    """Why nothing is read from a folder, which must be there; "" where it is."""
+    return (trust.shipped if folder == SHIPPED else trust.kept)(folder)
 
 
 def stands(folder: Path, key: Key) -> bool:

@@ -27,14 +27,20 @@ def runs_baseline(processor: str, named: str | None = None) -> bool:
     >>> runs_baseline("x86-64-v2 -avx2") or runs_baseline("generic ")
     False
     """
+    return bool(BASELINE) and not another(named) and not lacking(processor)
+
+
+def another(named: str | None = None) -> str:
+    """The processor that NUMBA_CPU_NAME asks for, where it is neither the one at hand nor the baseline."""
     if named is None:
         named = os.environ.get("NUMBA_CPU_NAME", "")
+    return "" if named in ("", "host", BASELINE) else named
+
+
+def lacking(processor: str) -> tuple[str, ...]:
+    """Features of the baseline that a processor (its name and its features) does not have."""
     name, _, features = processor.partition(" ")
-    if not BASELINE or named not in ("", "host", BASELINE):
-        return False
     said, asked = features.split(","), FEATURES.split()
-    if (
-        name == BASELINE
-    ):  # has them by its name, unless one is taken away: features of the machine stand beside it
-        return not any(f"-{word}" in said for word in asked)
-    return all(f"+{word}" in said for word in asked)
+    if name == BASELINE:  # has them by its name, unless one is taken away: the machine's own stand beside it
+        return tuple(word for word in asked if f"-{word}" in said)
+    return tuple(word for word in asked if f"+{word}" not in said)

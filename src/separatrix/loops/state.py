@@ -11,6 +11,7 @@ Cost: a second, most of it Numba's import.
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -19,8 +20,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from separatrix.loops import compiled, kept, signatures
-from separatrix.loops.folders import File, Folder, Here, survey
+from separatrix.loops import compiled, kept, processor, signatures, source
+from separatrix.loops.folders import File, Folder, Here, exposed, survey
 
 BUILT, BUILT_HERE, CACHED = "built", "built here", "cached"
 
@@ -38,7 +39,11 @@ class State:
     processor: str = ""  # LLVM's name of what is compiled for
     baseline: str = ""  # what is built for; "" where no such thing is known
     lacks: tuple[str, ...] = ()  # of the baseline's features
+    another: str = (
+        ""  # the processor that NUMBA_CPU_NAME asks for, where it is neither this one nor the baseline
+    )
     runs_baseline: bool = False
+    told: tuple[str, ...] = ()  # what Numba was told that changes its code
     versions: str = ""  # of Python, Numba and llvmlite
     trouble: str = ""  # why Numba cannot be imported
 
@@ -47,6 +52,11 @@ class State:
         """Every file that is not believed."""
         users = self.users.faulty if self.users else ()
         return tuple({file.path: file for file in (*self.shipped.faulty, *users, *self.faulty)}.values())
+
+    @property
+    def takes_built(self) -> bool:
+        """Whether code for the baseline is asked for at all."""
+        return self.runs_baseline and not self.told
 
     @property
     def strays(self) -> tuple[File, ...]:
@@ -73,18 +83,16 @@ def examine() -> State:
             missing=tuple((loop, words) for loop, many in listed().items() for words in many),
             trouble=" ".join(f"{type(error).__name__}: {error}".split()),
         )
-    processor = dispatch.processor_of(context)
     origins: Counter[str] = Counter()
     missing: list[tuple[str, str]] = []
     faulty: list[File] = []
-    wanted: set[str] = set()  # files of the package
     sought: set[str] = set()  # files looked for; every other is judged by what it says
-    built_for: set[str] = set()
+    places = dispatch.places(context)
+    open_to_others = {
+        folder for _, folder, _ in places if exposed(folder)
+    }  # said of the folder, not of its files
     for loop, words, types in _types(listed()):
-        key = dispatch.key_of(loop, types)
-        wanted.add(key.file())
-        built_for.add(key.processor)
-        for _, folder, made_for in dispatch.places(context):
+        for _, folder, made_for in places:
             key = dispatch.key_of(loop, types, made_for)
             path = folder / key.file()
             sought.add(path.name)
@@ -92,33 +100,37 @@ def examine() -> State:
             if not why:
                 origins[_origin(folder, made_for)] += 1
                 break
-            if why != "absent":
+            if why != "absent" and folder not in open_to_others:
                 faulty.append(File(path, _size(path), why))
         else:
             missing.append((loop.name, words))
+    name = dispatch.named(context)
+
+    def here(*processors: str, shared: bool = False) -> Here:
+        return Here(dispatch.VERSIONS, processors, _source, shared)
+
     return State(
         listed=count,
-        shipped=survey(kept.SHIPPED, wanted | sought, Here(dispatch.VERSIONS, built_for)),
-        users=survey(users, sought, Here(dispatch.VERSIONS, (), shared=True)) if users else None,
+        shipped=survey(kept.SHIPPED, sought, here(dispatch.kind())),
+        users=survey(users, sought, here(shared=True)) if users else None,
         origins=origins,
         missing=tuple(missing),
         faulty=tuple(faulty),
-        processor=processor.partition(" ")[0],
-        baseline=dispatch.BASELINE,
-        lacks=lacking(processor, dispatch.FEATURES),
-        runs_baseline=dispatch.runs_baseline(processor),
+        processor=name.partition(" ")[0],
+        baseline=processor.BASELINE,
+        lacks=processor.lacking(name),
+        another=processor.another(),
+        runs_baseline=processor.runs_baseline(name),
+        told=tuple(dispatch.told()),
         versions=dispatch.VERSIONS,
     )
 
 
-def lacking(processor: str, features: str) -> tuple[str, ...]:
-    """Features that a processor does not have.
-
-    >>> lacking("haswell +avx2,-fma", "avx2 fma bmi")
-    ('fma', 'bmi')
-    """
-    said = processor.partition(" ")[2].split(",")
-    return tuple(word for word in features.split() if f"+{word}" not in said)
+def _source(loop: str) -> str:
+    """What a loop of this name is made of in this process."""
+    with contextlib.suppress(ImportError):
+        import_module(f"separatrix.loops.{loop.rpartition('.')[0]}")
+    return source.digest(compiled.LOOPS[loop]) if loop in compiled.LOOPS else ""
 
 
 def _context() -> Any:
@@ -155,9 +167,9 @@ def _usable(context: Any, folder: Path, key: kept.Key) -> bool:
 
 
 def _origin(folder: Path, made_for: str) -> str:
-    from separatrix.loops.dispatch import BASELINE
+    from separatrix.loops.dispatch import built_for
 
-    return BUILT if folder == kept.SHIPPED else BUILT_HERE if made_for == BASELINE else CACHED
+    return BUILT if folder == kept.SHIPPED else BUILT_HERE if made_for == built_for() else CACHED
 
 
 def _size(path: Path) -> int:

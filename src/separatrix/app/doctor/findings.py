@@ -17,10 +17,12 @@ LITTLE = 50 << 20  # bytes: what all loops take, several times
 FIX = "separatrix doctor --fix"
 # What Numba's variables do to loops; of the others of Numba it is only said that they are set.
 CHANGES = {
-    "NUMBA_OPT": "loops compiled here are optimised otherwise, and kept so",
-    "NUMBA_BOUNDSCHECK": "loops compiled here check every index, and are kept so",
-    "NUMBA_DEBUGINFO": "loops compiled here are slower, and kept so",
-    "NUMBA_ENABLE_AVX": "loops compiled here may do without AVX",
+    "NUMBA_OPT": "loops compiled under it are optimised otherwise",
+    "NUMBA_BOUNDSCHECK": "loops compiled under it check every index",
+    "NUMBA_DEBUGINFO": "loops compiled under it are slower",
+    "NUMBA_LOOP_VECTORIZE": "loops compiled under it are vectorised otherwise",
+    "NUMBA_SLP_VECTORIZE": "loops compiled under it are vectorised otherwise",
+    "NUMBA_ENABLE_AVX": "loops compiled under it may do without AVX",
 }
 
 
@@ -65,11 +67,11 @@ def loops(facts: Facts) -> Iterator[Finding]:
     state = facts.loops
     if not state.missing or state.trouble:
         return
-    keeps = state.users is not None and not state.users.unwritable
+    keeps = state.users is not None and not state.users.unwritable and _may_be_believed(state.users)
     when = "when first used" if keeps else "anew in every process that uses them"
     why = _why(facts)
     what = f"{len(state.missing)} of {state.listed} loops are compiled {when}{f': {why}' if why else ''}"
-    can = keeps or (state.runs_baseline and not state.shipped.unwritable)
+    can = keeps or (state.takes_built and not state.shipped.unwritable and _may_be_believed(state.shipped))
     yield Finding(
         True, what, f"{FIX} compiles them now" if can else "let a cache folder be written, then --fix"
     )
@@ -80,11 +82,17 @@ def _why(facts: Facts) -> str:
     state = facts.loops
     if not state.baseline:
         return f"none are built for processors of this kind ({facts.architecture})"
+    if state.another:
+        return f"NUMBA_CPU_NAME asks for {state.another}, and those in the package are for {state.baseline}"
     if not state.runs_baseline:
-        told = [name for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES") if name in facts.environment]
-        said = f" (so {' and '.join(told)} say)" if told else ""
+        said = " (so NUMBA_CPU_FEATURES says)" if "NUMBA_CPU_FEATURES" in facts.environment else ""
         lacks = ", ".join(state.lacks)
         return f"the processor {state.processor}{said} lacks {lacks}, which those built with the package use"
+    if state.told:
+        told = ", ".join(f"NUMBA_{word}" for word in state.told).replace("DEBUGINFO_DEFAULT", "DEBUGINFO")
+        return f"Numba is told {told}, and those in the package were compiled without"
+    if state.shipped.exposed:
+        return "those in the package are not believed"
     if state.shipped.strays:
         (made, _), *_ = Counter(file.why for file in state.shipped.strays).most_common()
         here = f", and here is {state.versions}" if made.startswith("made with") else ""
@@ -100,21 +108,23 @@ def files(facts: Facts) -> Iterator[Finding]:
     for folder, why, group in _grouped(state.faults):
         many = f"{len(group)} compiled loops, {group[0].path.name} the first," if len(group) > 1 else ""
         be = _plural(why) if many else why
+        joint = " " if be.startswith(("is ", "are ", "cannot ")) else ": "
         fixed = [place for place in (state.shipped, state.users) if place and place.path == folder]
         stuck = fixed and fixed[0].unwritable
         way = f"{FIX} removes {'them' if many else 'it'} and compiles what is missing"
         yield Finding(
             True,
-            f"{many or group[0].path.name} in {folder} {be}",
+            f"{many or group[0].path.name} in {folder}{joint}{be}",
             way
             if not stuck
             else f"install separatrix again, or remove {'them' if many else 'it'} as who may",
         )
-    for named, what, way in (
-        (state.strays, "of older sources or other versions", f"{FIX} removes them"),
-        (state.leftovers, "begun and never finished", f"{FIX} removes them"),
+    for named, what in (
+        (state.strays, "of older sources or other versions"),
+        (state.leftovers, "begun and never finished"),
     ):
         for folder, group in _by_folder(named).items():
+            way = f"{FIX} removes {'it' if len(group) == 1 else 'them'}"
             yield Finding(False, f"{count(len(group), 'file')} ({size_of(group)}) {what} in {folder}", way)
 
 
@@ -132,13 +142,21 @@ def places(facts: Facts) -> Iterator[Finding]:
         yield Finding(costs, what, "make room, or " + elsewhere if "space" in users.unwritable else elsewhere)
     elif users.free is not None and users.free < LITTLE:
         yield Finding(True, f"{megabytes(users.free)} are free where {users.path} is", "make room")
-    for folder in (state.shipped, users):
+    for folder, otherwise in (
+        (state.shipped, "install separatrix again, where nobody else writes"),
+        (users, "set NUMBA_CACHE_DIR to a folder of yours alone"),
+    ):
         if folder.exposed:
-            yield Finding(True, f"another user can write to {folder.path}", _close(folder))
+            why = folder.exposed.removeprefix(f"{folder.path}: ")
+            yield Finding(
+                True,
+                f"no loops are read from {folder.path}: {why}",
+                f"{FIX} closes it" if folder.closable else otherwise,
+            )
 
 
-def _close(folder: Folder) -> str:
-    return f"make it yours alone: chmod go-w '{folder.path}', or remove it"
+def _may_be_believed(folder: Folder) -> bool:
+    return folder.closable or not folder.exposed
 
 
 def surroundings(facts: Facts) -> Iterator[Finding]:
@@ -148,11 +166,9 @@ def surroundings(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             True, "NUMBA_DISABLE_JIT is set: loops run as Python, hundreds of times slower", "unset it"
         )
-    users = facts.loops.users
     for name, does in CHANGES.items():
         if name in told:
-            way = f"unset it, and remove {users.path}" if users and users.files else "unset it"
-            yield Finding(False, f"{name}={told[name]} is set: {does}", way)
+            yield Finding(False, f"{name}={told[name]} is set: {does}", "unset it")
     cores = facts.cores
     if cores.quota is not None and cores.quota < cores.allowed - 0.5:
         paid = max(round(cores.quota), 1)
@@ -193,7 +209,10 @@ def _plural(why: str) -> str:
     return {
         "is torn, or no file of ours": "are torn, or no files of ours",
         "is about something else": "are about something else",
-        "another user can write to it": "can be written to by another user",
+        "it is another user's": "they are another user's",
+        "any user can write to it": "any user can write to them",
+        "its group can write to it": "their group can write to them",
+        "others can write to it": "others can write to them",
     }.get(why, why)
 
 

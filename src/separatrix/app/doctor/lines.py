@@ -62,6 +62,8 @@ def _machine(facts: Facts) -> Iterator[tuple[str, str]]:
         fits = ""
     elif not state.baseline:
         fits = "; no loops are built for its kind"
+    elif state.another:
+        fits = f"; NUMBA_CPU_NAME asks for another than loops are built for ({state.baseline})"
     else:
         runs = "runs" if state.runs_baseline else f"lacks {', '.join(state.lacks)} for"
         fits = f"; {runs} loops built for {state.baseline}"
