@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB as PeerNB
 
 from separatrix import BaggingClassifier, ExtraTreesClassifier, compare
+from separatrix.judge import budget as budget_module
 from separatrix.judge import fits
 from separatrix.judge.candidates import CANDIDATES
 from separatrix.judge.fits import fitted, while_wanted
@@ -245,3 +246,19 @@ def test_one_failure_does_not_end_it_where_others_were_late(clock):
     models = {"majority": CANDIDATES["majority"], "bad": Broken(), "slow": Slow(50.0)}
     found = compare(X, y, models=models, cv=3, budget=20.0, n_jobs=1)
     assert found.ranking == ("majority",) and found.reasons == {"bad": "failed", "slow": "time"}
+
+
+def test_compiling_is_no_part_of_a_budget_nor_of_a_forecast(monkeypatch):
+    """A fit that compiles a loop for a minute costs what it costs without."""
+    clock, compiled = [100.0], {"compiled": 3.0}
+    monkeypatch.setattr(budget_module.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(budget_module.telling, "seconds", compiled)
+    monkeypatch.setattr(budget_module.telling, "compiled_here", lambda: compiled["compiled"])
+    allowed = budget_module.Allowed(began=100.0, seconds=30.0, workers=2)
+    plan = object.__new__(budget_module.Budget)
+    plan.allowed = allowed
+    began = budget_module.working()
+    clock[0] += 65.0
+    compiled["compiled"] += 60.0
+    assert plan.elapsed() == pytest.approx(5.0) and plan.left() == pytest.approx(25.0)
+    assert budget_module.working() - began == pytest.approx(5.0)

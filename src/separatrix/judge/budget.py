@@ -19,6 +19,7 @@ import numpy as np
 
 from separatrix.judge.contest import Contest, FoldResult
 from separatrix.judge.encoded import EncodedSplits
+from separatrix.loops import telling
 
 DOUBT = (3.0, 2.5)  # how many times too high a forecast by pilots may be, and one by a single fold
 GRACE = 0.1  # of the budget, over it, to finish a model that has folds already
@@ -37,6 +38,7 @@ class Allowed:
     seconds: float | None
     workers: int
     fits_all: bool = False
+    compiled: float = field(default_factory=lambda: telling.seconds["compiled"])  # before the work began
 
 
 @dataclass(eq=False)
@@ -59,7 +61,10 @@ class Budget:
         self._took: dict[str, list[float]] = {}  # seconds of the folds that are done: fit and answers
 
     def elapsed(self) -> float:
-        return time.perf_counter() - self.allowed.began
+        """Seconds of the work. Loops are compiled once for a machine, if at all, and that is no part of it."""
+        return (
+            time.perf_counter() - self.allowed.began - (telling.seconds["compiled"] - self.allowed.compiled)
+        )
 
     def left(self) -> float:
         """Seconds of the budget."""
@@ -142,6 +147,11 @@ def forecast(small: tuple[int, float], large: tuple[int, float], n: int, grows: 
     some = max(large[1] - OVERHEAD, 0.0)  # two short times are noisy: assume some growth
     slope = max(slope, 0.25 * some / large[0] ** grows)
     return float(large[1] + slope * (n**grows - large[0] ** grows))
+
+
+def working() -> float:
+    """A clock for what this thread does, which stands still while it compiles a loop."""
+    return time.perf_counter() - telling.compiled_here()
 
 
 def short(seconds: float) -> str:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -29,7 +28,7 @@ import sklearn
 from separatrix.data.engine import engine
 from separatrix.data.interrupts import until_interrupted
 from separatrix.data.pool import Submit, background, one_blas_thread
-from separatrix.judge.budget import BASELINE, GRACE, Budget, forecast, short
+from separatrix.judge.budget import BASELINE, GRACE, Budget, forecast, short, working
 from separatrix.judge.candidates import by_guess
 from separatrix.judge.contest import FoldResult
 from separatrix.judge.fits import Unwanted, answers, searching, while_wanted
@@ -129,11 +128,11 @@ class Race(Budget):
         with self._quietly(name, lambda: name not in self.cut and self.elapsed() <= ends):
             A, B = self.encoded.of(s, candidate.form)
             model = self.contest.made(name)
-            began = time.perf_counter()
+            began = working()
             model.fit(A, self.contest.labels[split.train])
-            seconds = time.perf_counter() - began
+            seconds = working() - began
             predicted, P = answers(model, B, self.contest.facts.classes)
-            took = time.perf_counter() - began
+            took = working() - began
         scores = scores_of(self.contest.codes[split.test], predicted, P, self.contest.cost)
         return FoldResult(name, s, scores, seconds, predicted, P), took
 
@@ -300,17 +299,17 @@ class Race(Budget):
             key = (len(rows), candidate.form)
             with self._lock:  # short: the rows are few
                 if key not in tables:
-                    start = time.perf_counter()
+                    start = working()
                     tables[key] = self.encoded.fresh(rows, rows[:1], candidate.form)[0]
-                    spent, n = time.perf_counter() - start, len(self.contest.splits[0].train)
+                    spent, n = working() - start, len(self.contest.splits[0].train)
                     small = tables.setdefault(("first", candidate.form), (len(rows), spent))
                     self.encoded.seconds[candidate.form] = forecast(small, (len(rows), spent), n, 1.0)
             runs: list[tuple[float, float]] = []
             while len(runs) < 2:  # the quicker of two: the first may hold what is compiled or loaded
-                start = time.perf_counter()
+                start = working()
                 model = self.contest.made(name)
                 model.fit(tables[key], self.contest.labels[rows])
-                runs.append((time.perf_counter() - start, getattr(model, "search_seconds_", 0.0)))
+                runs.append((working() - start, getattr(model, "search_seconds_", 0.0)))
                 if runs[-1][0] > LONG and len(rows) >= 2 * PILOTS[0]:
                     break
         spent, search = min(runs)

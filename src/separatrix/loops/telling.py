@@ -18,6 +18,7 @@ from typing import Any
 PATIENCE = 2.0  # seconds of compiling before it is said
 
 seconds = {"found": 0.0, "compiled": 0.0}  # spent on finding and on compiling loops
+_here = threading.local()  # of these, what this thread compiled
 speaking = threading.Lock()  # held while something is said
 aloud = True  # a build tells its own progress
 _listener: Any = None
@@ -42,6 +43,11 @@ def listen() -> None:
 
             _listener = Listener()
             event.register("numba:compile", _listener)
+
+
+def compiled_here() -> float:
+    """Seconds that this thread has spent on compiling."""
+    return float(getattr(_here, "compiled", 0.0))
 
 
 def inside(kept: Any) -> bool:
@@ -85,6 +91,7 @@ class _Compiling:
             return
         took = time.perf_counter() - self._began
         seconds["compiled"] += took
+        _here.compiled = compiled_here() + took
         with speaking:
             if self._timer is not None:
                 self._timer.cancel()
