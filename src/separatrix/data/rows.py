@@ -22,11 +22,25 @@ from separatrix.data.engine import current_engine, each_in_threads, one_blas_thr
 
 # two megabytes of float64: in cache, yet few enough that threads do not queue for the GIL
 TILE_BYTES = 1 << 21
+ANSWER = 4  # numbers a row that a prediction is likely to make besides
 BLOCK_CELLS = 1 << 20  # cells of a dense block: enough work to hide a task's cost
 SPARSE_BLOCK_CELLS = 1 << 19  # stored cells of a sparse block
 MAX_BLOCKS = 64
 NEAR_ORIGIN = 1e-3  # variance over mean square above which plain sums keep twelve digits of it
 MAX_SPARSE_BLOCKS = 4  # a sparse block's statistics are as wide as the vocabulary
+
+
+def tiles_of(n: int, width: int, stride: int = 1) -> Iterator[slice]:
+    """Slices of n rows of about two megabytes of float64; with a stride, that share of the rows, evenly spaced."""
+    size = max(64, TILE_BYTES // (8 * max(width, 1)))
+    if stride == 1:
+        starts: Iterable[int] = range(0, n, size)
+    else:
+        size = max(64, min(size, n // stride))
+        count = max(1, round(n / (size * stride)))
+        starts = (i * n // count for i in range(count))
+    for a in starts:
+        yield slice(a, min(a + size, n))
 
 
 def floats(cells: Any) -> Any:
@@ -59,15 +73,7 @@ class Block:
 
     def tiles(self, width: int, stride: int = 1) -> Iterator[slice]:
         """Slices of about two megabytes of float64; with a stride, that share of the rows, evenly spaced."""
-        size = max(64, TILE_BYTES // (8 * max(width, 1)))
-        if stride == 1:
-            starts: Iterable[int] = range(0, self.n, size)
-        else:
-            size = max(64, min(size, self.n // stride))
-            count = max(1, round(self.n / (size * stride)))
-            starts = (i * self.n // count for i in range(count))
-        for a in starts:
-            yield slice(a, min(a + size, self.n))
+        return tiles_of(self.n, width, stride)
 
     def members(self, k: int, part: slice) -> Members:
         """Which of k classes the rows of a tile belong to, by their codes, and with what weight."""
@@ -173,7 +179,7 @@ def over_rows(function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
     n, p = X.shape
     dense = isinstance(X, np.ndarray)
     width = p if dense else 2 * max(1, X.nnz // max(n, 1))
-    size = max(64, TILE_BYTES // (8 * max(width, 1)))
+    size = max(64, TILE_BYTES // (8 * (width + ANSWER)))
     if n <= 2 * size:
         return function(X)
     starts = range(0, n, size)

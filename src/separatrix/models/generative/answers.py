@@ -101,7 +101,7 @@ class PosteriorAnswers(Classifier):
         if cost is not None:
             return minimum_cost(self, X, cost)
         classes = self.classes_
-        return self._by_rows(X, lambda joint: np.asarray(classes[joint.argmax(axis=1)]), numbers=False)
+        return self._by_rows(X, lambda joint: np.asarray(classes[_largest(joint)]), numbers=False)
 
     @available_if(lambda self: self._has_scores)
     def decision_function(self, X: TableLike) -> FloatArray:
@@ -147,7 +147,7 @@ class PosteriorAnswers(Classifier):
 
     def _winners(self, X: TableLike) -> Any:
         """Codes of the classes the rows are given: (n,)."""
-        return self._by_rows(X, lambda joint: joint.argmax(axis=1), numbers=False)
+        return self._by_rows(X, _largest, numbers=False)
 
     def _by_rows(self, X: TableLike, answer: Callable[[FloatArray], np.ndarray], numbers: bool = True) -> Any:
         """answer(log p(x, k)) of every row, rows no class can have by the prior, and one warning that counts them."""
@@ -208,6 +208,13 @@ class PosteriorAnswers(Classifier):
 
     def _draw(self, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
         raise NotImplementedError
+
+
+def _largest(joint: FloatArray) -> np.ndarray:
+    """Each row's class of the largest score, the first of equal ones."""
+    if joint.shape[1] == 2:
+        return (joint[:, 1] > joint[:, 0]).astype(np.intp)
+    return joint.argmax(axis=1)
 
 
 def differences(beta: FloatArray, gamma: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -68,7 +68,7 @@ class Naive(Generative):
         return sum((p.equations(rows.changed(p.of)) for p in self._live_parts()), Equations())
 
     def _log_density(self, cells: Cells) -> FloatArray:
-        out = np.zeros((cells.shape[0], len(self.classes_)))
+        out = np.zeros((cells.shape[0], len(self.classes_)), order="F")  # few classes: sums go down the rows
         for part in self._parts:
             part.add_log_density(part.of(cells), out)
         return out

@@ -17,7 +17,7 @@ import numpy as np
 from separatrix.core.families import Family
 from separatrix.core.numerics import LOG_2PI, FloatArray
 from separatrix.core.statistics.grouped import GroupMoments, Members
-from separatrix.data.moments import worth_compiling
+from separatrix.data.moments import by_columns, worth_compiling
 from separatrix.models.generative import verified
 from separatrix.models.generative.facts import PartFacts
 from separatrix.models.generative.impossible import Findings
@@ -130,17 +130,11 @@ class NormalPart(ColumnsPart):
         )
 
     def add_log_density(self, cells: np.ndarray, out: FloatArray) -> None:
+        if worth_compiling(cells):
+            return self._add_by_columns(cells, out)
         if self.far:
             return self._add_class_by_class(cells, out)
         z = cells if self.centre is None else np.subtract(cells, self.centre, dtype=np.float64)
-        if worth_compiling(z):
-            from separatrix.loops.dense import quadratic_scores
-
-            found = np.zeros(out.shape)
-            quadratic_scores(z, self.square, self.slope, self.constant.sum(axis=1), found)
-            if np.isfinite(found.sum()):
-                out += found
-                return
         missing = np.isnan(z)
         if missing.any():
             z = np.where(missing, 0.0, z)
@@ -154,6 +148,22 @@ class NormalPart(ColumnsPart):
             self._add_class_by_class(cells[beyond], again)
             found[beyond] = again
         out += found
+
+    def _add_by_columns(self, cells: np.ndarray, out: FloatArray) -> None:
+        """Each class's own mean subtracted, in compiled code; rows with a cell that is no number by NumPy."""
+        from separatrix.loops.dense import normal_scores
+
+        root = np.sqrt(-self.square)
+        constant = np.where(self.silent, 0.0, -0.5 * (LOG_2PI + np.log(self.variance))).sum(axis=1)
+        for part, columns in by_columns(cells):
+            found = np.empty((len(constant), columns.shape[1]))
+            normal_scores(columns, self.mean, root, constant, found)
+            if not np.isfinite(found.sum()):
+                wrong = ~np.isfinite(found).all(axis=0)
+                again = np.zeros((int(np.count_nonzero(wrong)), len(constant)))
+                self._add_class_by_class(cells[part][wrong], again)
+                found[:, wrong] = again.T
+            out[part] += found.T
 
     def _add_class_by_class(self, cells: np.ndarray, out: FloatArray) -> None:
         """Classes a thousand spreads apart: each class's own mean is subtracted first."""
