@@ -19,6 +19,7 @@ from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
 from separatrix.core.statistics.grouped import Members
 from separatrix.data.engine import current_engine, each_in_threads, one_blas_thread, sweep
+from separatrix.data.stored import with_cells
 
 # two megabytes of float64: in cache, yet few enough that threads do not queue for the GIL
 TILE_BYTES = 1 << 21
@@ -45,7 +46,11 @@ def tiles_of(n: int, width: int, stride: int = 1) -> Iterator[slice]:
 
 def floats(cells: Any) -> Any:
     """A table as loops and products take it: single and double precision as they are, whole numbers as doubles."""
-    return cells if cells.dtype.char in "fd" else cells.astype(np.float64)
+    if cells.dtype.char in "fd":
+        return cells
+    if isinstance(cells, np.ndarray):
+        return cells.astype(np.float64)
+    return with_cells(cells, cells.data.astype(np.float64))  # SciPy's would sort the user's own matrix
 
 
 def solid(cells: np.ndarray) -> np.ndarray:

@@ -71,3 +71,20 @@ def normal_scores(cells, mean, root, constant, out):
             for i in range(m):
                 u = (cells[j, i] - centre) * scale
                 out[k, i] -= u * u
+
+
+@loop
+def level_scores(cells, first, table, out):
+    """out_ik += Σ_j table[first_j + x_ij, k]: level x_ij of column j, the place after its levels where there is no
+    such level, the next after that where the cell is missing."""
+    n, p = cells.shape
+    for i in range(n):
+        for j in range(p):
+            x, start, size = cells[i, j], first[j], first[j + 1] - first[j] - 2
+            at = start + size
+            if x != x:
+                at += 1
+            elif x >= 0.0 and x < size:
+                at = start + np.int64(x)
+            for k in range(out.shape[1]):
+                out[i, k] += table[at, k]

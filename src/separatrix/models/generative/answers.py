@@ -32,8 +32,12 @@ from separatrix.models.generative.impossible import ImpossibleRowsWarning, Watch
 from separatrix.models.generative.state import Derived, state
 
 
-class InfiniteCell(ValueError):
-    """A tile holds an infinite cell: whoever knows the rows will name it."""
+class UnfitCell(ValueError):
+    """A tile holds an infinite cell, or one that the model cannot mean: whoever knows the rows will name it."""
+
+
+class InfiniteCell(UnfitCell):
+    """A tile holds an infinite cell."""
 
 
 class PosteriorAnswers(Classifier):
@@ -179,9 +183,15 @@ class PosteriorAnswers(Classifier):
     def _on_rows(self, X: TableLike, function: Any) -> Any:
         try:
             return super()._on_rows(X, function)
-        except InfiniteCell:  # found in a tile: now name its row
-            refuse_infinite(self, self._read_for_prediction(X))
+        except UnfitCell:  # found in a tile: now name its row
+            cells = self._read_for_prediction(X)
+            if not is_dask(cells):
+                refuse_infinite(self, cells)
+                self._refuse_cells(cells, 0)
             raise
+
+    def _refuse_cells(self, cells: Any, start: int) -> None:
+        """Raise when a cell lies outside what the model can mean; ``start`` is the first row's number."""
 
     def _density(self, cells: Cells) -> FloatArray:
         """`_log_density`, an infinite cell refused."""
