@@ -31,6 +31,7 @@ Means = tuple[FloatArray, ...]
 NEAR = 30.0  # distance of class means from the origin, in units of spread, up to which squares of x keep their digits
 ERASED = 1e-3  # of a column's variance over what is added to it, below which the column says nothing any more
 GUARD = 1e-6  # var_smoothing up to which it is a guard against zero, and not a choice
+TERMS = 1e5  # size of a row's terms up to which their sum keeps ten digits after the point
 FAR_APART = 1e3  # distance of class means in units of spread beyond which squares are taken class by class
 
 
@@ -259,8 +260,33 @@ class FamilyPart(ColumnsPart):
 
 def summed_density(f: Family, cells: np.ndarray, parameters: Any) -> FloatArray:
     """Σ_j log p(x_j | θ_kj) over the cells that are there: (n, K); beyond the range of numbers it is NaN."""
-    density = f.log_density(cells[:, None, :], parameters)
-    return np.where(np.isnan(cells)[:, None, :], 0.0, density).sum(axis=2)
+    out, loose = _as_product(f, cells, parameters)
+    if loose.any():
+        some = cells if loose.all() else cells[loose]
+        density = f.log_density(some[:, None, :], parameters)
+        out[loose] = np.where(np.isnan(some)[:, None, :], 0.0, density).sum(axis=2)
+    return out
+
+
+def _as_product(f: Family, cells: np.ndarray, parameters: Any) -> tuple[FloatArray, np.ndarray]:
+    """Σ_j log h(x_j) + η_kj·T(x_j) − A(η_kj) as products of matrices: (n, K), and in which rows (n,) it is none.
+
+    Those are where the terms would cancel, or a cell or a parameter lies at the edge.
+    """
+    with np.errstate(all="ignore"):
+        eta = [np.atleast_2d(part) for part in f.natural(parameters)]
+        partition = np.atleast_2d(f.log_partition(tuple(eta)))
+        base, facts, missing = f.log_base(cells), f.statistics(cells), np.isnan(cells)
+        some = bool(missing.any())
+        if some:
+            base, facts = np.where(missing, 0.0, base), tuple(np.where(missing, 0.0, t) for t in facts)
+        out = -(~missing @ partition.T) if some else -partition.sum(axis=1)
+        total = base.sum(axis=1)
+        size = np.abs(partition).max(axis=0).sum() + np.abs(total)
+        for part, t in zip(eta, facts, strict=True):
+            size += np.dot(np.abs(t), np.abs(part).max(axis=0))
+            out = out + np.dot(t, part.T)
+        return np.asarray(out + total[:, None]), ~(size < TERMS)
 
 
 def family_facts(f: Family, cells: np.ndarray, members: Members) -> PartFacts:
