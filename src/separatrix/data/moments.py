@@ -15,7 +15,7 @@ import numpy as np
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import GroupMoments
 from separatrix.core.statistics.members import Members
-from separatrix.data.rows import Block, tiles_of
+from separatrix.data.rows import Block, order_of, tiles_of
 
 COMPILED_FROM = 1 << 16  # cells from which compiled loops are worth loading
 COLUMN_TILE = 1 << 15  # cells of a tile that is laid out column by column: it stays in cache
@@ -71,6 +71,13 @@ def _row_major(X: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         yield slice(None), X
         return
     buffer: FloatArray | None = None
+    if order_of(X) == "F":  # column by column into the cache first
+        for part, columns in by_columns(X):
+            buffer = np.empty(columns.shape[::-1]) if buffer is None else buffer
+            cells = buffer[: columns.shape[1]]
+            np.copyto(cells, columns.T)
+            yield part, cells
+        return
     for part in tiles_of(*X.shape):
         buffer = np.empty((part.stop - part.start, X.shape[1])) if buffer is None else buffer
         cells = buffer[: part.stop - part.start]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -57,6 +57,11 @@ def solid(cells: np.ndarray) -> np.ndarray:
     """The same without gaps: row-major or column-major, whichever it is nearer to."""
     cells = floats(cells)
     return cells if cells.flags.forc else np.ascontiguousarray(cells)
+
+
+def order_of(cells: np.ndarray) -> Literal["C", "F"]:
+    """In what order a tile's neighbours lie, for arrays that are worked on beside it."""
+    return "C" if abs(cells.strides[0]) >= abs(cells.strides[-1]) else "F"
 
 
 @dataclass(frozen=True)
