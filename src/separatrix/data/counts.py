@@ -19,7 +19,8 @@ from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import Members
 from separatrix.data.engine import each_in_threads
 
-COLUMNS = 2048  # a tile of columns: K lines of it fit in cache
+TILE_CELLS = 1 << 15  # of a tile of columns: K lines of it fit in cache
+COLUMNS = 2048  # the fewest that are worth a thread's while
 
 
 def class_sums(X: Any, members: Members) -> FloatArray:
@@ -56,13 +57,14 @@ class LogShares:
         return float(np.max(np.abs(np.exp(looked_at).sum(axis=0) - 1.0)))
 
 
-def over_columns(p: int, work: Callable[[slice], Any]) -> list[Any]:
-    """What work(columns) says of every tile of columns, in their order; tiles go over the engine's threads."""
-    starts = range(0, p, COLUMNS)
+def over_columns(k: int, p: int, work: Callable[[slice], Any]) -> list[Any]:
+    """What work(columns) says of every tile of columns (k, p), in their order; tiles go over the engine's threads."""
+    size = max(COLUMNS, TILE_CELLS // max(k, 1))
+    starts = range(0, p, size)
     found: list[Any] = [None] * len(starts)
 
     def tile(a: int) -> None:
-        found[a // COLUMNS] = work(slice(a, min(a + COLUMNS, p)))
+        found[a // size] = work(slice(a, min(a + size, p)))
 
     each_in_threads(tile, starts)
     return found
@@ -91,7 +93,7 @@ def log_shares(counts: FloatArray, add: FloatArray) -> LogShares:
         weights[part] = share.T
         return losses, int(np.count_nonzero(empty))
 
-    losses, zeros = zip(*over_columns(p, work), strict=True)
+    losses, zeros = zip(*over_columns(k, p, work), strict=True)
     return LogShares(weights, counted, np.sum(losses, axis=0), sum(zeros))
 
 

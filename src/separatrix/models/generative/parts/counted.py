@@ -180,7 +180,7 @@ class BernoulliPart(ColumnsPart):
             one_sided = int(np.count_nonzero(((value == 0) | (rest == 0)) & present))
             return float(losses), float(prior), one_sided, float(residual)
 
-        losses, priors, sided, residuals = zip(*over_columns(p, work), strict=True)
+        losses, priors, sided, residuals = zip(*over_columns(k, p, work), strict=True)
         prior, one_sided = sum(priors), sum(sided)
         self.log_prior = float(prior) if np.isfinite(prior) else 0.0
         findings.append(self.smoothing.words())
