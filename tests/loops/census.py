@@ -131,6 +131,13 @@ def wide_indices(X: Any) -> Any:
     return X
 
 
+def in_no_order(X: Any) -> Any:
+    """The rows from the last to the first, and so their cells."""
+    out = sp.csr_matrix(X.shape)
+    out.data, out.indices, out.indptr = X.data[::-1].copy(), X.indices[::-1].copy(), X.nnz - X.indptr[::-1]
+    return out
+
+
 def orders(X: Any) -> Iterator[Any]:
     """The same rows by row, by column, and not to be written to."""
     for rows in (X, np.asfortranarray(X)):
@@ -150,6 +157,8 @@ def many() -> Iterator[tuple[str, Any, Any, Any]]:
     yield "SVC(kernel='poly',C=10)", separatrix.SVC(kernel="poly", C=10.0), X[:2_500], y[:2_500]
     for name in ["SVC()", "NuSVC(nu=0.2)", "SVR()", "NuSVR()", "OneClassSVM()", "SVC(gamma=100.0,C=100.0)"]:
         yield name, eval(f"separatrix.{name}", {"separatrix": separatrix}), X[:2_500], y[:2_500]
+    yield "GaussianNB() of words", separatrix.GaussianNB(), X, np.array(["no", "yes"])[y]
+    yield "CategoricalNB()", separatrix.CategoricalNB(), np.abs(X).astype(np.int64), y
     words = sp.random(3_000, 4_000, 0.01, "csr", random_state=0)
     topic = np.random.default_rng(0).integers(0, 2, 3_000)
     for name in [
@@ -168,6 +177,8 @@ def many() -> Iterator[tuple[str, Any, Any, Any]]:
     ]:
         for kind in (np.float64, np.float32):
             yield name, eval(f"separatrix.{name}", {"separatrix": separatrix}), X.astype(kind), y
+    for rows in (in_no_order(words), wide_indices(in_no_order(words))):
+        yield "BernoulliNB() in no order", separatrix.BernoulliNB(), rows, topic
     for name in [
         "LogisticRegression()",
         "LinearSVC()",

@@ -9,6 +9,7 @@ cells) for counts, O(pK) for logarithms.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,8 @@ from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import Members
 from separatrix.data.engine import each_in_threads
 
-COLUMNS = 2048  # a tile of columns: K lines of it fit in cache
+TILE_CELLS = 1 << 15  # of a tile of columns: K lines of it fit in cache
+COLUMNS = 2048  # the fewest that are worth a thread's while
 
 
 def class_sums(X: Any, members: Members) -> FloatArray:
@@ -41,12 +43,31 @@ def class_sums(X: Any, members: Members) -> FloatArray:
 
 @dataclass(frozen=True)
 class LogShares:
-    """log θ laid out (p, K) for products; N_k; −Σ N log θ; how many counts are zero."""
+    """log θ laid out (p, K) for products; N_k; −Σ_j N_kj log θ_kj; how many counts are zero."""
 
     weights: FloatArray
     totals: FloatArray
-    loss: float
+    losses: FloatArray
     zeros: int
+
+    @property
+    def residual(self) -> float:
+        """How far Σ_j θ_kj is from one; of a vocabulary one class is looked at."""
+        looked_at = self.weights if self.weights.size < 1 << 17 else self.weights[:, :1]
+        return float(np.max(np.abs(np.exp(looked_at).sum(axis=0) - 1.0)))
+
+
+def over_columns(k: int, p: int, work: Callable[[slice], Any]) -> list[Any]:
+    """What work(columns) says of every tile of columns (k, p), in their order; tiles go over the engine's threads."""
+    size = max(COLUMNS, TILE_CELLS // max(k, 1))
+    starts = range(0, p, size)
+    found: list[Any] = [None] * len(starts)
+
+    def tile(a: int) -> None:
+        found[a // size] = work(slice(a, min(a + size, p)))
+
+    each_in_threads(tile, starts)
+    return found
 
 
 def log_shares(counts: FloatArray, add: FloatArray) -> LogShares:
@@ -57,11 +78,8 @@ def log_shares(counts: FloatArray, add: FloatArray) -> LogShares:
     totals = counted + np.broadcast_to(add, (p,)).sum()
     with np.errstate(divide="ignore"):
         log_total = np.where(totals > 0, np.log(totals), 0.0)[:, None]
-    starts = range(0, p, COLUMNS)
-    found: list[tuple[float, int]] = [(0.0, 0)] * len(starts)
 
-    def work(a: int) -> None:
-        part = slice(a, min(a + COLUMNS, p))
+    def work(part: slice) -> tuple[FloatArray, int]:
         tile = counts[:, part]
         share = tile + add[part]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -69,15 +87,14 @@ def log_shares(counts: FloatArray, add: FloatArray) -> LogShares:
         share -= log_total
         empty = tile == 0
         known = share if add[part].all() else np.where(empty, 0.0, share)
-        loss = -float(np.einsum("kj,kj->", tile, known))
+        losses = -np.einsum("kj,kj->k", tile, known)
         if not totals.all():
             share[totals == 0] = -np.log(p)
         weights[part] = share.T
-        found[a // COLUMNS] = (loss, int(np.count_nonzero(empty)))
+        return losses, int(np.count_nonzero(empty))
 
-    each_in_threads(work, starts)
-    loss, zeros = (sum(column) for column in zip(*found, strict=True))
-    return LogShares(weights, counted, float(loss), int(zeros))
+    losses, zeros = zip(*over_columns(k, p, work), strict=True)
+    return LogShares(weights, counted, np.sum(losses, axis=0), sum(zeros))
 
 
 def scores(X: Any, weights: FloatArray) -> FloatArray:

@@ -27,6 +27,7 @@ from separatrix.data.labels import (
 )
 from separatrix.data.rows import Rows, floats
 from separatrix.data.sources import dask_parts, frame_cells, is_dask, is_frame
+from separatrix.data.stored import Stored, sparse_rows, with_cells
 
 __all__ = [
     "as_labels",
@@ -52,10 +53,13 @@ __all__ = [
 PLAIN = "fdbBhHiIlLqQ?"  # kinds of numbers that are read as they are
 
 
-def read_table(estimator: object, X: Any, *, reset: bool, missing: bool = False) -> Any:
+def read_table(
+    estimator: object, X: Any, *, reset: bool, missing: bool = False, stored: Stored = "in order"
+) -> Any:
     """X as an ndarray, a CSR matrix or a Dask collection; column names and number set or compared.
 
-    With ``missing`` a frame's empty cells become NaN; without, they are refused by name.
+    With ``missing`` a frame's empty cells become NaN; without, they are refused by name. ``stored``: how the cells
+    of a sparse row must be, see :func:`sparse_rows`; what is so already is not copied.
     Finite values are not checked here: the first sweep of a fit sees them (see :func:`refuse_nonfinite`).
     """
     if _is_plain(X) and getattr(estimator, "feature_names_in_", None) is None:
@@ -74,15 +78,13 @@ def read_table(estimator: object, X: Any, *, reset: bool, missing: bool = False)
         X, accept_sparse=["csr", "csc", "coo"], dtype="numeric", ensure_all_finite=False, estimator=estimator
     )
     if not isinstance(X, np.ndarray):
-        X = X.tocsr()
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
+        X = sparse_rows(X.tocsr(), stored)
     if not named:
         _check_feature_names(estimator, X, reset=reset)
     _check_n_features(estimator, X, reset=reset)
     if X.dtype.kind not in "fiub" or X.dtype == np.longdouble or X.dtype == np.float16:
-        X = X.astype(np.float64)
+        cells = X.astype(np.float64) if isinstance(X, np.ndarray) else X.data.astype(np.float64)
+        X = cells if isinstance(X, np.ndarray) else with_cells(X, cells)
     # Of a sparse table the numbers alone are copied; a dense one of whole numbers may be an eighth of its floats.
     return X if isinstance(X, np.ndarray) else floats(X)
 
@@ -111,9 +113,9 @@ def _dask_table(estimator: object, X: Any, *, reset: bool) -> Any:
     return X
 
 
-def read_for_prediction(estimator: object, X: Any) -> Any:
+def read_for_prediction(estimator: object, X: Any, stored: Stored = "in order") -> Any:
     """The table of a prediction: same columns as in training, and every cell finite."""
-    X = read_table(estimator, X, reset=False)
+    X = read_table(estimator, X, reset=False, stored=stored)
     if is_dask(X):
         return X
     cells = X if isinstance(X, np.ndarray) else X.data

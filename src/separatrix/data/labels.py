@@ -3,7 +3,8 @@
     y → (classes, codes)        the distinct labels in a fixed order, and each row's index into them; −1 for no label
     sample_weight → (n,)        a weight is repetition; None: every row once
 
-Labels may be of any hashable type. Cost O(n) for integers, O(n log n) otherwise.
+Labels may be of any hashable type. Integers are counted, words and objects hashed in one pass, O(n); only the
+distinct ones are sorted. Fractions are sorted, O(n log n).
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from sklearn.utils.validation import column_or_1d
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.sources import is_dask
+
+MANY_WORDS = 1 << 15  # words from which a compiled loop is worth loading
+FEW_CLASSES = 1 << 16  # distinct words up to which they are coded by hashing, and not by sorting
 
 
 def read_labels(y: Any, n: int | None) -> tuple[np.ndarray, np.ndarray]:
@@ -32,7 +36,23 @@ def read_labels(y: Any, n: int | None) -> tuple[np.ndarray, np.ndarray]:
         )
     if is_dask(y):
         y = y.compute()
-    return _codes(as_labels(y), n)
+    return _declared_codes(y, n) or _codes(as_labels(y), n)
+
+
+def _declared_codes(y: Any, n: int | None) -> tuple[np.ndarray, np.ndarray] | None:
+    """A pandas column of categories by its own codes, numbered anew; None of others, or where one is missing."""
+    found = getattr(y, "cat", None) if getattr(y, "ndim", 0) == 1 else None
+    codes, categories = getattr(found, "codes", None), getattr(found, "categories", None)
+    if codes is None or categories is None or (n is not None and len(codes) != n) or not len(codes):
+        return None
+    codes = np.asarray(codes)
+    if codes.min() < 0:
+        return None
+    present = np.bincount(codes, minlength=len(categories)) > 0
+    classes, order = _codes(as_labels(np.asarray(categories[present])), None)
+    number = np.empty(len(present), dtype=np.intp)
+    number[present] = order
+    return classes, number[codes]
 
 
 def _codes(labels: np.ndarray, n: int | None) -> tuple[np.ndarray, np.ndarray]:
@@ -42,10 +62,12 @@ def _codes(labels: np.ndarray, n: int | None) -> tuple[np.ndarray, np.ndarray]:
         )
     if labels.dtype.kind in "biu":
         return _integer_codes(labels)
-    _refuse_missing_labels(labels)
-    if labels.dtype.kind == "O" and not all(isinstance(v, str) for v in labels):
+    if labels.dtype.kind == "O":
         return _object_codes(labels)
+    if labels.dtype.kind == "U" and len(labels) >= MANY_WORDS and labels.dtype.itemsize:
+        return _word_codes(labels)
     if labels.dtype.kind == "f":
+        _refuse_missing_labels(labels)
         check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
     return classes, codes
@@ -102,6 +124,9 @@ def read_some_labels(
         read_labels(y, n)
     if is_dask(y):
         y = y.compute()
+    declared = _declared_codes(y, n)
+    if declared is not None and declared[0].dtype.kind == "O":
+        return declared
     labels = as_labels(y)
     if labels.dtype.kind in "iu":
         absent = labels == -1
@@ -113,7 +138,7 @@ def read_some_labels(
     elif labels.dtype.kind == "f":
         absent = np.isnan(labels)
     elif labels.dtype.kind == "O":
-        absent = np.array([is_missing(v) for v in labels], dtype=bool)
+        absent = _missing_objects(labels)
     else:
         absent = np.zeros(len(labels), dtype=bool)
     if not absent.any():
@@ -199,9 +224,9 @@ def refuse_one_class(classes: np.ndarray) -> None:
 
 def _is_plain(y: Sequence[Any]) -> bool:
     """Whether NumPy reads a list of labels as it is meant: no tuples as rows, no words made of mixed types."""
-    if not any(isinstance(v, (tuple, frozenset, str, bytes, dict)) or v is None for v in y):
-        return True
-    return len({type(v) for v in y}) == 1 and isinstance(y[0], (str, bytes))
+    types = set(map(type, y))
+    odd = (tuple, frozenset, str, bytes, dict, type(None))
+    return not any(issubclass(t, odd) for t in types) or (len(types) == 1 and isinstance(y[0], (str, bytes)))
 
 
 def _as_objects(y: Sequence[Any]) -> np.ndarray:
@@ -219,13 +244,20 @@ def is_missing(label: object) -> bool:
         return False
 
 
+def _missing_objects(labels: np.ndarray) -> np.ndarray:
+    """Which labels of any type are missing: the distinct ones are asked."""
+    values = labels.tolist()
+    try:
+        missing = {v for v in dict.fromkeys(values) if is_missing(v)}
+    except TypeError:  # not hashable: refused by who codes them
+        return np.array([is_missing(v) for v in values], dtype=bool)
+    if not missing:
+        return np.zeros(len(values), dtype=bool)
+    return np.fromiter(map(missing.__contains__, values), dtype=bool, count=len(values))
+
+
 def _refuse_missing_labels(labels: np.ndarray) -> None:
-    if labels.dtype.kind == "f":
-        bad = ~np.isfinite(labels)
-    elif labels.dtype.kind == "O":
-        bad = np.array([is_missing(v) for v in labels], dtype=bool)
-    else:
-        return
+    bad = ~np.isfinite(labels) if labels.dtype.kind == "f" else _missing_objects(labels)
     if bad.any():
         i = int(np.flatnonzero(bad)[0])
         what = "infinity" if labels.dtype.kind == "f" and np.isinf(labels[i]) else "NaN"
@@ -252,12 +284,32 @@ def _integer_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return classes, number[shifted]
 
 
+def _word_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Many words, few of them distinct, by hashing rather than sorting."""
+    from separatrix.loops.words import code_words
+
+    native = np.require(labels, dtype=labels.dtype.newbyteorder("="), requirements=["C", "W"])
+    words = native.view(np.uint32).reshape(len(native), -1)
+    few = min(len(native), FEW_CLASSES)
+    found, first = np.empty(len(native), dtype=np.intp), np.empty(few, dtype=np.intp)
+    count = code_words(words, found, first, np.full(2 << few.bit_length(), -1, dtype=np.intp))
+    if count < 0:
+        classes, codes = np.unique(labels, return_inverse=True)
+        return classes, codes
+    classes, number = np.unique(labels[first[:count]], return_inverse=True)
+    return classes, number[found]
+
+
 def _object_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Labels of any hashable type, sorted where they can be, else by type name and text."""
+    values = labels.tolist()
     try:
-        distinct = list(dict.fromkeys(labels.tolist()))
+        distinct = list(dict.fromkeys(values))
     except TypeError as error:
+        _refuse_missing_labels(labels)
         raise ValueError(f"Unknown label type: labels must be hashable ({error})") from None
+    if any(map(is_missing, distinct)):
+        _refuse_missing_labels(labels)
     if all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in distinct):
         check_classification_targets(np.array(distinct, dtype=float))
     try:
@@ -267,4 +319,4 @@ def _object_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     number = {v: k for k, v in enumerate(distinct)}
     classes = np.empty(len(distinct), dtype=object)
     classes[:] = distinct
-    return classes, np.array([number[v] for v in labels.tolist()], dtype=np.intp)
+    return classes, np.fromiter(map(number.__getitem__, values), dtype=np.intp, count=len(values))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,9 +19,11 @@ from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
 from separatrix.core.statistics.grouped import Members
 from separatrix.data.engine import current_engine, each_in_threads, one_blas_thread, sweep
+from separatrix.data.stored import with_cells
 
 # two megabytes of float64: in cache, yet few enough that threads do not queue for the GIL
 TILE_BYTES = 1 << 21
+ANSWER = 4  # numbers a row that a prediction is likely to make besides
 BLOCK_CELLS = 1 << 20  # cells of a dense block: enough work to hide a task's cost
 SPARSE_BLOCK_CELLS = 1 << 19  # stored cells of a sparse block
 MAX_BLOCKS = 64
@@ -29,15 +31,31 @@ NEAR_ORIGIN = 1e-3  # variance over mean square above which plain sums keep twel
 MAX_SPARSE_BLOCKS = 4  # a sparse block's statistics are as wide as the vocabulary
 
 
+def tiles_of(n: int, width: int) -> Iterator[slice]:
+    """Slices of n rows of about two megabytes of float64."""
+    size = max(64, TILE_BYTES // (8 * max(width, 1)))
+    for a in range(0, n, size):
+        yield slice(a, min(a + size, n))
+
+
 def floats(cells: Any) -> Any:
     """A table as loops and products take it: single and double precision as they are, whole numbers as doubles."""
-    return cells if cells.dtype.char in "fd" else cells.astype(np.float64)
+    if cells.dtype.char in "fd":
+        return cells
+    if isinstance(cells, np.ndarray):
+        return cells.astype(np.float64)
+    return with_cells(cells, cells.data.astype(np.float64))  # SciPy's would sort the user's own matrix
 
 
 def solid(cells: np.ndarray) -> np.ndarray:
     """The same without gaps: row-major or column-major, whichever it is nearer to."""
     cells = floats(cells)
     return cells if cells.flags.forc else np.ascontiguousarray(cells)
+
+
+def order_of(cells: np.ndarray) -> Literal["C", "F"]:
+    """In what order a tile's neighbours lie, for arrays that are worked on beside it."""
+    return "C" if abs(cells.strides[0]) >= abs(cells.strides[-1]) else "F"
 
 
 @dataclass(frozen=True)
@@ -59,9 +77,7 @@ class Block:
 
     def tiles(self, width: int) -> Iterator[slice]:
         """Slices of about two megabytes of float64."""
-        size = max(64, TILE_BYTES // (8 * max(width, 1)))
-        for a in range(0, self.n, size):
-            yield slice(a, min(a + size, self.n))
+        return tiles_of(self.n, width)
 
     def thinned(self, stride: int) -> Block:
         """One row of every ``stride``, drawn by the block's place: tables come sorted, or in patterns that repeat."""
@@ -182,7 +198,7 @@ def over_rows(function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
     n, p = X.shape
     dense = isinstance(X, np.ndarray)
     width = p if dense else 2 * max(1, X.nnz // max(n, 1))
-    size = max(64, TILE_BYTES // (8 * max(width, 1)))
+    size = max(64, TILE_BYTES // (8 * (width + ANSWER)))
     if n <= 2 * size:
         return function(X)
     starts = range(0, n, size)

@@ -5,6 +5,7 @@ Frames of any kind narwhals reads (pandas, Polars, Arrow); Dask arrays and frame
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -38,6 +39,9 @@ def frame_cells(X: Any, *, missing: bool = False) -> Any:
     """The cells of a frame as one array; a column that is not a number is refused by name."""
     import narwhals as nw
 
+    plain = _plain_cells(X, missing=missing)
+    if plain is not None:
+        return plain
     frame = nw.from_native(X, eager_only=True)
     columns = list(zip(frame.columns, frame.iter_columns(), strict=True))
     refused = []
@@ -74,6 +78,34 @@ def frame_cells(X: Any, *, missing: bool = False) -> Any:
     if cells.dtype == object:
         cells = cells.astype(np.float64)
     return cells if dtypes != {"Boolean"} else cells.astype(bool)
+
+
+def _plain_cells(X: Any, *, missing: bool) -> np.ndarray | None:
+    """The cells of a pandas frame of NumPy's own numbers: where they lie in one block, the block itself.
+
+    None of other frames, of numbers and booleans side by side, and where a missing cell is to be refused by name.
+    """
+    if type(X).__module__.split(".")[0] != "pandas" or not hasattr(X, "dtypes"):
+        return None
+    if not all(isinstance(t, np.dtype) and t.kind in "fiub" for t in set(X.dtypes)):
+        return None
+    cells = np.asarray(X)
+    if cells.dtype.kind not in "fiub":
+        return None
+    if cells.dtype.kind == "f" and not missing:
+        with np.errstate(all="ignore"):
+            if np.isnan(cells.sum()):
+                return None
+    return _as_others(cells)
+
+
+def _as_others(cells: np.ndarray) -> np.ndarray:
+    """Writeable, as loops are built for arrays of one kind: pandas marks its block, and nothing here writes to it."""
+    if not cells.flags.writeable:
+        cells = cells.view()
+        with suppress(ValueError):  # memory that really is read-only
+            cells.flags.writeable = True
+    return cells
 
 
 def _with_nan(column: Any) -> FloatArray:

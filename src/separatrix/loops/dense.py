@@ -1,10 +1,11 @@
 """Loops over dense rows that memory alone should bound, compiled, without the GIL.
 
-    Σ_i [y_i = k] w_i x_i,  Σ_i [y_i = k] w_i x_i²        η_ik = c_k + Σ_j x_ij (a_kj x_ij + b_kj)
+    Σ_i [y_i = k] w_i (x_i − s_k),  Σ_i [y_i = k] w_i (x_i − s_k)²        η_ki = c_k − Σ_j ((x_ij − m_kj) r_kj)²
 
-NumPy would write the squares down before it adds them up; here a cell is read once. Sums go by runs of rows, so
-that rounding grows with the number of runs and not of rows. A NaN or an infinity shows in the sums.
-Cost O(np) and O(npK).
+NumPy would write the squares down before it adds them up; here a cell is read once. s_k is a row of the class, so
+that a class far from the origin keeps its digits and a column that does not vary has sums of exactly zero. Sums go
+by runs of rows, so that rounding grows with the number of runs and not of rows. A NaN or an infinity shows in the
+sums. Cost O(np) and O(npK).
 """
 
 from __future__ import annotations
@@ -13,26 +14,41 @@ import numpy as np
 
 from separatrix.loops.compiled import loop, loop_with
 
-RUN = 128  # rows added up before they join the total
+RUN = 128  # rows added up before they join the total, times a sixteenth of the classes
 
 
 @loop
-def class_power_sums(X, codes, weight, first, second):
-    """Add each class's sums of x and x² (rows of code −1 are left out); ``weight`` may be empty (all one)."""
+def class_power_sums(X, codes, weight, shift, seen, first, second):
+    """Add each class's sums of x − s and (x − s)² (rows of code −1 are left out); ``weight`` may be empty (all one).
+
+    The first row of a class that is not ``seen`` yet becomes its shift, cells that are no numbers aside.
+    """
     n, p = X.shape
     classes = first.shape[0]
     weighted = weight.shape[0] > 0
     one, two = np.zeros((classes, p)), np.zeros((classes, p))
-    for start in range(0, n, RUN):
-        for i in range(start, min(start + RUN, n)):
+    run = RUN * (1 + classes // 16)
+    for start in range(0, n, run):
+        for i in range(start, min(start + run, n)):
             k = codes[i]
             if k < 0:
                 continue
-            w = weight[i] if weighted else 1.0
-            for j in range(p):
-                x = np.float64(X[i, j])
-                one[k, j] += w * x
-                two[k, j] += w * x * x
+            if not seen[k]:
+                seen[k] = True
+                for j in range(p):
+                    x = np.float64(X[i, j])
+                    shift[k, j] = x if np.isfinite(x) else 0.0
+            if weighted:
+                w = weight[i]
+                for j in range(p):
+                    d = np.float64(X[i, j]) - shift[k, j]
+                    one[k, j] += w * d
+                    two[k, j] += w * d * d
+            else:
+                for j in range(p):
+                    d = np.float64(X[i, j]) - shift[k, j]
+                    one[k, j] += d
+                    two[k, j] += d * d
         for k in range(classes):
             for j in range(p):
                 first[k, j] += one[k, j]
@@ -41,14 +57,34 @@ def class_power_sums(X, codes, weight, first, second):
                 two[k, j] = 0.0
 
 
-@loop_with({"reassoc", "contract"})
-def quadratic_scores(X, square, slope, constant, out):
-    """out_ik += constant_k + Σ_j x_ij (square_kj x_ij + slope_kj)."""
-    n, p = X.shape
+@loop_with({"contract"})
+def normal_scores(cells, mean, root, constant, out):
+    """out_ki = constant_k − Σ_j ((cells_ji − mean_kj) root_kj)², cells (p, m) by columns; a root of 0: left out."""
+    p, m = cells.shape
+    for k in range(mean.shape[0]):
+        for i in range(m):
+            out[k, i] = constant[k]
+        for j in range(p):
+            centre, scale = mean[k, j], root[k, j]
+            if scale == 0.0:
+                continue
+            for i in range(m):
+                u = (cells[j, i] - centre) * scale
+                out[k, i] -= u * u
+
+
+@loop
+def level_scores(cells, first, table, out):
+    """out_ik += Σ_j table[first_j + x_ij, k]: level x_ij of column j, the place after its levels where there is no
+    such level, the next after that where the cell is missing."""
+    n, p = cells.shape
     for i in range(n):
-        for k in range(square.shape[0]):
-            total = 0.0
-            for j in range(p):
-                x = np.float64(X[i, j])
-                total += x * (square[k, j] * x + slope[k, j])
-            out[i, k] += constant[k] + total
+        for j in range(p):
+            x, start, size = cells[i, j], first[j], first[j + 1] - first[j] - 2
+            at = start + size
+            if x != x:
+                at += 1
+            elif x >= 0.0 and x < size:
+                at = start + np.int64(x)
+            for k in range(out.shape[1]):
+                out[i, k] += table[at, k]

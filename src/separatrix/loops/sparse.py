@@ -26,6 +26,24 @@ def scores_1(data, indices, indptr, w, offset, out):
 def scores_k(data, indices, indptr, w, offset, out):
     """out_ik = offset_k + Σ_j x_ij w_jk, four cells at a time: ``out`` is then read and written a fourth as often."""
     k_count = w.shape[1]
+    if k_count == 2:  # both fit in registers
+        for i in range(out.shape[0]):
+            a, b, c, d = offset[0], offset[1], 0.0, 0.0
+            first, last = indptr[i], indptr[i + 1]
+            middle = first + (last - first) // 2 * 2
+            for at in range(first, middle, 2):
+                x0, x1 = data[at], data[at + 1]
+                j0, j1 = np.uint64(indices[at]), np.uint64(indices[at + 1])
+                a += x0 * w[j0, 0]
+                b += x0 * w[j0, 1]
+                c += x1 * w[j1, 0]
+                d += x1 * w[j1, 1]
+            if middle < last:
+                x0, j0 = data[middle], np.uint64(indices[middle])
+                a += x0 * w[j0, 0]
+                b += x0 * w[j0, 1]
+            out[i, 0], out[i, 1] = a + c, b + d
+        return
     for i in range(out.shape[0]):
         for k in range(k_count):
             out[i, k] = offset[k]
@@ -90,3 +108,15 @@ def column_sums(data, indices, spread, sums):
         j = np.uint64(indices[at])
         sums[j, 0] += w * x
         sums[j, 1] += w * x * x
+
+
+@loop
+def stored_twice(indices, indptr, last):
+    """Whether a row holds a column twice; ``last`` (p,) of −1 takes the row that held a column last."""
+    for i in range(indptr.shape[0] - 1):
+        for at in range(indptr[i], indptr[i + 1]):
+            j = np.uint64(indices[at])
+            if last[j] == i:
+                return True
+            last[j] = i
+    return False

@@ -123,6 +123,9 @@ class LinearClassifier(LiveRule, SparseCoef, Classifier):
     from them.
     """
 
+    def _read_for_prediction(self, X: TableLike) -> Any:
+        return door.read_for_prediction(self, X, stored="in parts")  # a score is linear in them
+
     def decision_function(self, X: TableLike) -> FloatArray:
         """w·x + w₀ of each row: (n,) for two classes, (n, K) for more."""
         return self._on_rows(X, self._score)
@@ -151,7 +154,7 @@ class LinearClassifier(LiveRule, SparseCoef, Classifier):
 
     def _margin(self, kind: str, X: TableLike, y: ArrayLike) -> FloatArray:
         check_is_fitted(self)
-        cells = door.read_for_prediction(self, X)
+        cells = LinearClassifier._read_for_prediction(self, X)
         codes = self._codes_of(y, cells.shape[0])
         rule = self.rule_
         target = 2.0 * codes - 1.0 if rule.coef.ndim == 1 else codes

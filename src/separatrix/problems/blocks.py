@@ -18,7 +18,7 @@ import numpy as np
 from separatrix.core.losses import Loss
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistic import Statistic
-from separatrix.data.rows import Block
+from separatrix.data.rows import Block, order_of
 from separatrix.problems.coordinates import Coordinates
 
 
@@ -135,7 +135,7 @@ def _first_order_dense(block: Block, task: SweepTask) -> Partial:
     for part in block.tiles(task.u.shape[0]):
         cells = task.cells(block.dense(part))
         if task.want_radius:
-            squares = np.empty(cells.shape) if squares is None else squares
+            squares = np.empty(cells.shape, order=order_of(cells)) if squares is None else squares
             radius = max(radius, _radius_squared(_present(block, part, cells), task, squares))
         if task.moved is not None:
             drift = max(drift, _drift(_present(block, part, cells), task))
@@ -255,7 +255,7 @@ def _second_order(block: Block, task: SweepTask) -> Partial:
         gradient += np.dot(cells.T, slope)
         lift += slope.sum(axis=0)
         if buffer is None:
-            buffer = np.empty((len(cells), q))
+            buffer = np.empty((len(cells), q), order=order_of(cells))
         if task.want_radius:
             radius = max(radius, _radius_squared(_present(block, part, cells), task, buffer))
         z = buffer[: len(cells)]
@@ -287,7 +287,8 @@ def _radius_squared(cells: FloatArray, task: SweepTask, scratch: FloatArray) -> 
     if task.inner:
         return one + float(np.einsum("ij,ij->i", cells, cells).max(initial=0.0))
     s2 = c.scale**2
-    squares = np.multiply(cells, cells, out=scratch.reshape(-1)[: cells.size].reshape(cells.shape))
+    room = scratch.ravel("K")[: cells.size].reshape(cells.shape, order=order_of(cells))
+    squares = np.multiply(cells, cells, out=room)
     norms = np.dot(squares, s2)
     if task.explicit:
         return one + float(norms.max(initial=0.0))

@@ -57,16 +57,26 @@ class GroupMoments(Statistic):
         return cls.of_sums(count, first, second) or cls.centred(X, members)
 
     @classmethod
-    def of_sums(cls, count: FloatArray, first: FloatArray, second: FloatArray) -> Self | None:
-        """From Σ R x and Σ R x², unless a column is constant, far from its spread, missing or not finite."""
+    def of_sums(
+        cls, count: FloatArray, first: FloatArray, second: FloatArray, shift: FloatArray | None = None
+    ) -> Self | None:
+        """From Σ R (x − s) and Σ R (x − s)², s = 0 without a shift (K, p); None where those cannot tell.
+
+        They cannot where a column lies far from s for its spread (one that does not vary, but at s itself), and where
+        a cell is missing or not finite.
+        """
         with np.errstate(all="ignore"):
             weight = np.repeat(count[:, None], first.shape[1], axis=1)
-            mean = np.where(weight > 0, first / weight, 0.0)
-            scatter = second - weight * mean * mean
+            offset = np.where(weight > 0, first / weight, 0.0)
+            scatter = second - weight * offset * offset
             sound = (scatter > NEAR_ORIGIN * second) & np.isfinite(scatter) | (weight == 0)
-        if not sound.all():
+        if not (sound | (first == 0) & (second == 0)).all():
             return None
-        return cls(weight, mean, np.zeros_like(mean), np.where(weight > 0, scatter, 0.0))
+        mean, tail = (offset, np.zeros_like(offset)) if shift is None else two_sum(shift, offset)
+        empty = weight == 0
+        if empty.any():
+            mean, tail, scatter = (np.where(empty, 0.0, values) for values in (mean, tail, scatter))
+        return cls(weight, mean, tail, scatter)
 
     @classmethod
     def centred(cls, X: np.ndarray, members: Members) -> Self:

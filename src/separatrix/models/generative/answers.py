@@ -32,8 +32,12 @@ from separatrix.models.generative.impossible import ImpossibleRowsWarning, Watch
 from separatrix.models.generative.state import Derived, state
 
 
-class InfiniteCell(ValueError):
-    """A tile holds an infinite cell: whoever knows the rows will name it."""
+class UnfitCell(ValueError):
+    """A tile holds an infinite cell, or one that the model cannot mean: whoever knows the rows will name it."""
+
+
+class InfiniteCell(UnfitCell):
+    """A tile holds an infinite cell."""
 
 
 class PosteriorAnswers(Classifier):
@@ -101,7 +105,7 @@ class PosteriorAnswers(Classifier):
         if cost is not None:
             return minimum_cost(self, X, cost)
         classes = self.classes_
-        return self._by_rows(X, lambda joint: np.asarray(classes[joint.argmax(axis=1)]), numbers=False)
+        return self._by_rows(X, lambda joint: np.asarray(classes[_largest(joint)]), numbers=False)
 
     @available_if(lambda self: self._has_scores)
     def decision_function(self, X: TableLike) -> FloatArray:
@@ -147,7 +151,7 @@ class PosteriorAnswers(Classifier):
 
     def _winners(self, X: TableLike) -> Any:
         """Codes of the classes the rows are given: (n,)."""
-        return self._by_rows(X, lambda joint: joint.argmax(axis=1), numbers=False)
+        return self._by_rows(X, _largest, numbers=False)
 
     def _by_rows(self, X: TableLike, answer: Callable[[FloatArray], np.ndarray], numbers: bool = True) -> Any:
         """answer(log p(x, k)) of every row, rows no class can have by the prior, and one warning that counts them."""
@@ -179,9 +183,15 @@ class PosteriorAnswers(Classifier):
     def _on_rows(self, X: TableLike, function: Any) -> Any:
         try:
             return super()._on_rows(X, function)
-        except InfiniteCell:  # found in a tile: now name its row
-            refuse_infinite(self, self._read_for_prediction(X))
+        except UnfitCell:  # found in a tile: now name its row
+            cells = self._read_for_prediction(X)
+            if not is_dask(cells):
+                refuse_infinite(self, cells)
+                self._refuse_cells(cells, 0)
             raise
+
+    def _refuse_cells(self, cells: Any, start: int) -> None:
+        """Raise when a cell lies outside what the model can mean; ``start`` is the first row's number."""
 
     def _density(self, cells: Cells) -> FloatArray:
         """`_log_density`, an infinite cell refused."""
@@ -208,6 +218,13 @@ class PosteriorAnswers(Classifier):
 
     def _draw(self, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
         raise NotImplementedError
+
+
+def _largest(joint: FloatArray) -> np.ndarray:
+    """Each row's class of the largest score, the first of equal ones."""
+    if joint.shape[1] == 2:
+        return (joint[:, 1] > joint[:, 0]).astype(np.intp)
+    return joint.argmax(axis=1)
 
 
 def differences(beta: FloatArray, gamma: FloatArray) -> tuple[FloatArray, FloatArray]:

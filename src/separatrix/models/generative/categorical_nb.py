@@ -45,6 +45,8 @@ class CategoricalNB(Counted):
         return LevelsPart(smoothing, 1 if self.min_categories is None else self.min_categories)
 
     def _refuse_cells(self, cells: np.ndarray, start: int) -> None:
+        if cells.dtype.kind in "ub" or (cells.dtype.kind == "i" and not (cells.size and cells.min() < 0)):
+            return
         refuse_infinite(self, cells, start)
         wrong = (cells < 0) | (cells != np.floor(cells)) & (cells == cells)
         wanted = "a level 0, 1, 2, … (Negative values in data passed to CategoricalNB, or fractions: see Discretizer)"

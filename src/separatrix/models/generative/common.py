@@ -31,7 +31,7 @@ from separatrix.data.checks import check_count, check_positive
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows
 from separatrix.data.sources import TableLike
-from separatrix.models.generative.answers import InfiniteCell
+from separatrix.models.generative.answers import UnfitCell
 from separatrix.models.generative.em import learn_by_em
 from separatrix.models.generative.facts import ClassFacts, Task, measure
 from separatrix.models.generative.impossible import Findings, warn_no_spread
@@ -148,7 +148,7 @@ class Generative(TableReader):
         self._classes_at_hand = found
         try:
             facts: ClassFacts = sweep(measure, rows, Task(self, len(found)))[0]
-        except InfiniteCell:
+        except UnfitCell:
             self._refuse_infinite_rows(rows)
             raise
         self._refuse_values(rows, facts)

@@ -47,21 +47,23 @@ class ComplementPart(BagPart):
         self.add = self.smoothing.rows(np.empty((1, p)))[0]
         others = np.maximum(self.all - s.value, 0.0)
         shares = log_shares(others, self.add)
-        residual = float(np.max(np.abs(np.exp(shares.weights).sum(axis=0) - 1.0)))
+        residual = shares.residual
         findings.append(self.smoothing.words())
         if shares.zeros:
             findings.append(f"{shares.zeros} of {k * p} columns were never seen outside a class")
-        never = ~np.isfinite(shares.weights)  # (p, K)
-        bare = np.asarray(never.any(axis=1))
-        if self.norm and bare.any():
-            raise ValueError(
-                f"norm=True divides by Σ log θ̃, which is infinite: {model._columns(bare)} was never "
-                "seen outside a class and alpha is 0; give a positive alpha"
-            )
-        self.weights = shares.weights / shares.weights.sum(axis=0) if self.norm else -shares.weights
-        with np.errstate(invalid="ignore"):
-            loss = np.where(others == 0, 0.0, others * self.weights.T).sum()
-        return residual, float(loss)
+        size = -np.ones(k)
+        if self.norm:
+            size = shares.weights.sum(axis=0)
+            bare = np.zeros(p, dtype=bool)
+            if not np.isfinite(size).all():
+                bare = np.asarray(~np.isfinite(shares.weights).all(axis=1))
+            if bare.any():
+                raise ValueError(
+                    f"norm=True divides by Σ log θ̃, which is infinite: {model._columns(bare)} was never "
+                    "seen outside a class and alpha is 0; give a positive alpha"
+                )
+        self.weights = np.divide(shares.weights, size, out=shares.weights)
+        return residual, -float(np.sum(shares.losses / size))
 
     def equations(self, rows: LabelledRows) -> Equations:
         counts = rows.sums()

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
-from separatrix.core.statistics.grouped import GroupMoments
 from separatrix.data.checks import check_flag, is_positive
 from separatrix.data.estimator import KW_ONLY, constructor
-from separatrix.data.moments import class_power_sums
+from separatrix.data.moments import class_moments
 from separatrix.data.rows import Block
 from separatrix.models.generative.facts import ClassFacts, PartFacts
 from separatrix.models.generative.naive import Naive
@@ -79,10 +78,11 @@ class GaussianNB(Naive):
         self._parts = [NormalPart(self.tie, self.var_smoothing, bool(self.var_smoothing_per_column))]
 
     def _block_facts(self, block: Block, k: int) -> ClassFacts:
-        """Plain sums over the block where they keep their digits; else centred, tile by tile."""
-        count, first, second = class_power_sums(block, k)
-        moments = GroupMoments.of_sums(count, first, second)
-        return super()._block_facts(block, k) if moments is None else ClassFacts(count, PartFacts((moments,)))
+        """Sums over the whole block; where cells are missing, centred tile by tile."""
+        moments = class_moments(block, k)
+        if moments is None:
+            return super()._block_facts(block, k)
+        return ClassFacts(block.members(k, slice(None)).count, PartFacts((moments,)))
 
     def _publish(self) -> None:
         part = self._parts[0]

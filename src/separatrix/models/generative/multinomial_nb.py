@@ -14,6 +14,7 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.door import read_table, refuse_not_finite
 from separatrix.data.estimator import constructor
 from separatrix.data.sources import TableLike
+from separatrix.data.stored import sparse_rows, with_cells
 from separatrix.models.generative.facts import Cells
 from separatrix.models.generative.naive import Counted
 from separatrix.models.generative.parts.counted import BagPart, Smoothing
@@ -38,10 +39,14 @@ class MultinomialNB(Counted):
     """
 
     _sparse = True
+    _stored = "in parts"
     _base_counts = False  # the multinomial coefficients
 
     def _part(self, smoothing: Smoothing) -> ColumnsPart:
         return BagPart(smoothing)
+
+    def _read(self, X: TableLike, *, reset: bool) -> Any:
+        return _counts(super()._read(X, reset=reset))
 
     def _refuse_cells(self, cells: Cells, start: int) -> None:
         data = cells if isinstance(cells, np.ndarray) else cells.data
@@ -52,11 +57,7 @@ class MultinomialNB(Counted):
             self._refuse_where(~(dense >= 0), dense, start, wanted)
 
     def _read_for_prediction(self, X: TableLike) -> Any:
-        cells = read_table(self, X, reset=False)
-        data = cells if isinstance(cells, np.ndarray) else getattr(cells, "data", None)
-        if isinstance(data, np.ndarray) and data.size and not data.min() >= 0:
-            self._refuse_cells(cells, 0)  # an infinite cell shows in its tile's densities
-        return cells
+        return _counts(read_table(self, X, reset=False, stored=self._stored))
 
     def _publish(self) -> None:
         part = self._parts[0]
@@ -72,14 +73,22 @@ class MultinomialNB(Counted):
     def _log_base(self, cells: Cells) -> FloatArray:
         from scipy.special import gammaln
 
-        factorials: Any = cells.astype(np.float64)
         if isinstance(cells, np.ndarray):
-            factorials = gammaln(factorials + 1.0)
+            factorials: Any = gammaln(cells.astype(np.float64) + 1.0)
         else:
-            factorials.data = gammaln(factorials.data + 1.0)
+            counts = sparse_rows(cells, "once")
+            factorials = with_cells(counts, gammaln(counts.data.astype(np.float64) + 1.0))
         return gammaln(np.ravel(cells.sum(axis=1, dtype=np.float64)) + 1.0) - np.ravel(factorials.sum(axis=1))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = False
         return tags
+
+
+def _counts(cells: Any) -> Any:
+    """The table; where a sparse cell's parts are not all counts, with each cell in one piece."""
+    data = None if isinstance(cells, np.ndarray) else getattr(cells, "data", None)
+    if isinstance(data, np.ndarray) and data.size and not data.min() >= 0:
+        return sparse_rows(cells, "once")
+    return cells

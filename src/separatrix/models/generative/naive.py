@@ -22,10 +22,8 @@ from sklearn.utils import Tags
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import Members
-from separatrix.data.door import is_dask
 from separatrix.data.estimator import KW_ONLY, constructor
-from separatrix.data.sources import TableLike
-from separatrix.models.generative.answers import differences
+from separatrix.models.generative.answers import UnfitCell, differences
 from separatrix.models.generative.common import Generative
 from separatrix.models.generative.facts import Cells, ClassFacts, PartFacts
 from separatrix.models.generative.impossible import Findings
@@ -68,7 +66,7 @@ class Naive(Generative):
         return sum((p.equations(rows.changed(p.of)) for p in self._live_parts()), Equations())
 
     def _log_density(self, cells: Cells) -> FloatArray:
-        out = np.zeros((cells.shape[0], len(self.classes_)))
+        out = np.zeros((cells.shape[0], len(self.classes_)), order="F")  # few classes: sums go down the rows
         for part in self._parts:
             part.add_log_density(part.of(cells), out)
         return out
@@ -137,11 +135,12 @@ class Counted(Naive):
     def _part(self, smoothing: Smoothing) -> ColumnsPart:
         raise NotImplementedError
 
-    def _read_for_prediction(self, X: TableLike) -> Any:
-        cells = super()._read_for_prediction(X)
-        if not is_dask(cells):
+    def _log_density(self, cells: Cells) -> FloatArray:
+        try:  # while the tile is in cache; `_on_rows` will name the row among all
             self._refuse_cells(cells, 0)
-        return cells
+        except ValueError as error:
+            raise UnfitCell(str(error)) from None
+        return super()._log_density(cells)
 
     def _public_log_prior(self) -> FloatArray:
         return state(self, "class_log_prior_", (len(self.classes_),))

@@ -114,7 +114,8 @@ class NaiveBayes(Naive):
     def _read_for_prediction(self, X: TableLike) -> np.ndarray:
         cells = self._encoding.encode(self, X)
         refuse_infinite(self, cells)
-        for part, wrong in self._outside(cells):
+        found = list(self._outside(cells))
+        for part, wrong in found:
             wrong[:, self._given] = False  # there the family was the user's word: refused below
             if wrong.any():
                 i, j = (int(v[0]) for v in np.nonzero(wrong))
@@ -124,7 +125,8 @@ class NaiveBayes(Naive):
                     f"a missing cell is ({int(wrong.sum())} in all); name a family for the column (families={{…}})",
                 )
                 cells = np.where(wrong, np.nan, cells)
-        self._refuse_cells(cells, 0)
+        if found:
+            self._refuse_cells(cells, 0)
         return cells
 
     def _wanted(self) -> dict[Any, Any]:
@@ -176,13 +178,14 @@ class NaiveBayes(Naive):
             self._refuse_where(wrong, cells, start, f"{wanted}, as {part.family.name} needs")
 
     def _outside(self, cells: np.ndarray) -> Iterator[tuple[ColumnsPart, np.ndarray]]:
-        """Which cells lie outside the support of their column's family, family by family."""
+        """Which cells lie outside the support of their column's family, family by family where there are any."""
         for part in self._parts:
             mine, words = cells[:, part.columns], part.family.name == "categorical"
-            wrong = np.zeros(cells.shape, dtype=bool)
             fractions = (np.floor(mine) != mine) & (mine == mine) if words else part.family.outside(mine)
-            wrong[:, part.columns] = fractions
-            yield part, wrong
+            if fractions.any():
+                wrong = np.zeros(cells.shape, dtype=bool)
+                wrong[:, part.columns] = fractions
+                yield part, wrong
 
     def _join(self, other: Any) -> ClassFacts:
         """Levels of both models side by side; the other's facts in the new numbering."""
@@ -243,7 +246,7 @@ def _by_support(column: FloatArray, kind: str) -> str:
     seen = column[~np.isnan(column)]
     if kind == "number" and 0 < len(seen) < len(column) and (seen == np.floor(seen)).all():
         kind = "whole"  # pandas stores whole numbers beside an empty cell as fractions
-    if kind == "boolean" or (len(seen) and np.isin(seen, (0.0, 1.0)).all()):
+    if kind == "boolean" or (len(seen) and ((seen == 0.0) | (seen == 1.0)).all()):
         return "bernoulli"
     if len(seen) and kind == "whole" and seen.min() >= 0 and seen.var() <= OVERDISPERSED * seen.mean():
         return "poisson"

@@ -16,6 +16,7 @@ from sklearn.utils import Tags
 from separatrix.data.door import column_name, read_table, refuse_infinite
 from separatrix.data.rows import Rows
 from separatrix.data.sources import TableLike
+from separatrix.data.stored import Stored
 from separatrix.models.generative.answers import PosteriorAnswers
 from separatrix.models.generative.facts import ClassFacts, PartFacts
 
@@ -27,10 +28,11 @@ class TableReader(PosteriorAnswers):
 
     _squares = True  # whether squares of cells enter the facts
     _sparse = False  # whether sparse rows mean something here
+    _stored: Stored = "once"  # how their cells must be stored
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
         """The table of a fit; missing cells are legal."""
-        table = read_table(self, X, reset=reset, missing=True)
+        table = read_table(self, X, reset=reset, missing=True, stored=self._stored)
         if not self._sparse and not isinstance(table, np.ndarray) and hasattr(table, "tocsr"):
             raise TypeError(
                 f"Sparse data was passed for X, but dense data is required: {type(self).__name__} models every "
@@ -40,7 +42,7 @@ class TableReader(PosteriorAnswers):
 
     def _read_for_prediction(self, X: TableLike) -> Any:
         # an infinite cell shows in its tile's densities
-        cells = read_table(self, X, reset=False, missing=True)
+        cells = read_table(self, X, reset=False, missing=True, stored=self._stored)
         if not self._sparse and hasattr(cells, "tocsr"):
             self._read(X, reset=False)
         return cells
@@ -66,9 +68,6 @@ class TableReader(PosteriorAnswers):
         for i in range(rows.n_blocks):
             block = rows.block(i)
             refuse_infinite(self, block.X, block.start)
-
-    def _refuse_cells(self, cells: Any, start: int) -> None:
-        """Raise when a cell lies outside what the model can mean; ``start`` is the first row's number."""
 
     def _refuse_where(self, wrong: np.ndarray, cells: np.ndarray, start: int, wanted: str) -> None:
         """Name the first wrong cell's column and row, and what it should be."""

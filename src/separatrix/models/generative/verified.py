@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike
 
 from separatrix.core.families import Family
 from separatrix.core.numerics import EPS, LOG_2PI, FloatArray, softmax
-from separatrix.data.door import read_some_labels, read_weights, rows_of
+from separatrix.data.door import is_dask, read_some_labels, read_weights, rows_of
 from separatrix.data.sources import TableLike
 from separatrix.models.generative.impossible import Watch
 from separatrix.models.generative.labels import places_of
@@ -67,7 +67,10 @@ class LabelledRows:
     """Rows, perhaps changed by ``of``, and their memberships R (n, K), block by block."""
 
     def __init__(self, model: Generative, X: TableLike, R: FloatArray):
-        self.rows = rows_of(model, model._read_for_prediction(X), missing=True)
+        cells = model._read_for_prediction(X)
+        if not is_dask(cells):
+            model._refuse_cells(cells, 0)
+        self.rows = rows_of(model, cells, missing=True)
         self.R, self.weight, self.total = R, R.sum(axis=0), float(R.sum())
         self.of: Callable[[Any], Any] = lambda cells: cells
 

@@ -23,7 +23,9 @@ import numpy as np
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import GroupCounts, GroupSums, Members
 from separatrix.data.checks import is_positive
-from separatrix.data.counts import class_sums, log_shares, scores
+from separatrix.data.counts import class_sums, log_shares, over_columns, scores
+from separatrix.data.moments import COMPILED_FROM
+from separatrix.data.stored import with_cells
 from separatrix.models.generative.facts import Cells
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.parts.part import ColumnsPart, Solved, side_by_side
@@ -131,54 +133,73 @@ class BernoulliPart(ColumnsPart):
                 raise ValueError(
                     "a negative binarize makes every zero of a sparse table a one: use .toarray()"
                 )
-            kept = cells.copy()
-            kept.data = (kept.data > (self.binarize or 0.0)).astype(np.float64)
-            return kept
+            return with_cells(cells, (cells.data > (self.binarize or 0.0)).astype(np.float64))
         if self.binarize is None:
             return cells.astype(np.float64, copy=False)
-        return np.where(cells == cells, cells > self.binarize, np.nan)
+        ones = (cells > self.binarize).astype(np.float64)
+        if cells.dtype.kind == "f" and np.isnan(cells.sum()):
+            ones[np.isnan(cells)] = np.nan
+        return ones
 
     def facts(self, cells: Cells, members: Members) -> GroupSums:
         ones = self._ones(cells)
-        if not isinstance(ones, np.ndarray):
-            return GroupSums(
-                class_sums(ones, members), np.repeat(members.count[:, None], ones.shape[1], axis=1)
-            )
+        dense = isinstance(ones, np.ndarray)
+        if not dense or not np.isnan(ones.sum()):
+            value = members.sum(ones) if dense else class_sums(ones, members)
+            return GroupSums(value, np.repeat(members.count[:, None], ones.shape[1], axis=1))
         present = ~np.isnan(ones)
         return GroupSums(members.sum(np.where(present, ones, 0.0)), members.sum(present.astype(np.float64)))
 
     def solve(self, s: GroupSums, weight: FloatArray, findings: Findings, model: Generative) -> Solved:
-        self.count = s.value
+        self.count, (k, p) = s.value, s.value.shape
         with np.errstate(all="ignore"):
             q = np.nan_to_num(s.value.sum(axis=0) / s.weight.sum(axis=0), nan=0.5)
-            no, yes = self.smoothing.rows(np.array([1.0 - q, q]))
-            ones, zeros = np.maximum(s.value + yes, 0.0), np.maximum(s.weight - s.value + no, 0.0)
-            theta = ones / (ones + zeros)  # a prior that wants less than nothing has its mode at the edge
-            self.theta = np.where(np.isnan(theta), q, theta)
-            # not 1 − θ, which loses a small one
-            rest = np.where(np.isnan(theta), 1.0 - q, zeros / (ones + zeros))
-            self.log_yes, self.log_no = np.log(self.theta), np.log(rest)
-            losses = s.value * self.log_yes + (s.weight - s.value) * self.log_no
-            prior = np.nansum(yes * self.log_yes + no * self.log_no)
+        virtual = self.smoothing.rows(np.array([1.0 - q, q]))
+        self.theta: FloatArray = np.empty((k, p))
+        self.log_yes: FloatArray = np.empty((k, p))
+        self.log_no: FloatArray = np.empty((k, p))
+        present = (weight > 0)[:, None]
+
+        def work(part: slice) -> tuple[float, float, int, float]:
+            """Parameters of some columns; their loss, the prior's density, pairs seen as one kind only, residual."""
+            value, seen, (no, yes) = s.value[:, part], s.weight[:, part], virtual[:, part]
+            with np.errstate(all="ignore"):
+                rest = seen - value
+                ones, zeros = np.maximum(value + yes, 0.0), np.maximum(rest + no, 0.0)
+                both = ones + zeros
+                theta = ones / both  # a prior that wants less than nothing has its mode at the edge
+                never = zeros / both  # not 1 − θ, which loses a small one
+                unknown = np.isnan(theta)
+                if unknown.any():
+                    theta, never = np.where(unknown, q[part], theta), np.where(unknown, 1.0 - q[part], never)
+                log_yes, log_no = np.log(theta), np.log(never)
+                losses = np.nansum(value * log_yes) + np.nansum(rest * log_no)
+                prior = np.nansum(yes * log_yes) + np.nansum(no * log_no)
+                residual = np.nanmax(np.abs(np.exp(log_yes) - theta), initial=0.0)
+            self.theta[:, part], self.log_yes[:, part], self.log_no[:, part] = theta, log_yes, log_no
+            one_sided = int(np.count_nonzero(((value == 0) | (rest == 0)) & present))
+            return float(losses), float(prior), one_sided, float(residual)
+
+        losses, priors, sided, residuals = zip(*over_columns(k, p, work), strict=True)
+        prior, one_sided = sum(priors), sum(sided)
         self.log_prior = float(prior) if np.isfinite(prior) else 0.0
-        one_sided = ((s.value == 0) | (s.value == s.weight)) & (weight > 0)[:, None]
         findings.append(self.smoothing.words())
-        if one_sided.any():
-            findings.append(
-                f"{int(one_sided.sum())} of {one_sided.size} class–column pairs never seen as both 0 and 1"
-            )
-        residual = float(np.nanmax(np.abs(np.exp(self.log_yes) - self.theta), initial=0.0))
-        return residual, -float(np.nansum(losses))
+        if one_sided:
+            findings.append(f"{one_sided} of {k * p} class–column pairs never seen as both 0 and 1")
+        return max(residuals), -sum(losses)
 
     def at(self, log_yes: FloatArray) -> Self:
         """At log θ (K, p); log (1 − θ) is the fitted one where θ is, which keeps the digits of a θ near one."""
         now = copy(self)
         now.log_yes = log_yes
         with np.errstate(all="ignore"):
-            if not np.array_equal(log_yes, self.log_yes):
+            if not np.array_equal(log_yes, self.log_yes):  # an edit
                 now.log_no = np.where(log_yes == self.log_yes, self.log_no, np.log(-np.expm1(log_yes)))
-            now.odds = np.ascontiguousarray((now.log_yes - now.log_no).T)
-        now.certain = not np.isfinite(now.odds).all()
+            odds = np.empty(log_yes.shape[::-1])
+            now.odds = odds
+            np.subtract(now.log_yes, now.log_no, out=odds.T)
+            now.base = now.log_no.sum(axis=1)
+            now.certain = not np.isfinite(now.odds.sum()) and not np.isfinite(now.odds).all()
         return now
 
     def at_parameters(self, columns: list[dict[str, FloatArray]]) -> Self:
@@ -205,11 +226,12 @@ class BernoulliPart(ColumnsPart):
 
     def add_log_density(self, cells: Cells, out: FloatArray) -> None:
         ones = self._ones(cells)
-        if not isinstance(ones, np.ndarray) and not self.certain:
-            out += scores(ones, self.odds)
-            out += self.log_no.sum(axis=1)
+        dense = isinstance(ones, np.ndarray)
+        if not self.certain and not (dense and np.isnan(ones.sum())):
+            out += np.dot(ones, self.odds) if dense else scores(ones, self.odds)
+            out += self.base
             return
-        ones = ones if isinstance(ones, np.ndarray) else ones.toarray()
+        ones = ones if dense else ones.toarray()
         missing = np.isnan(ones)
         if self.certain:  # θ = 0 or 1: −inf where it is contradicted, not NaN
             terms = np.where(ones[:, None, :] == 1, self.log_yes, self.log_no)
@@ -290,10 +312,22 @@ class LevelsPart(ColumnsPart):
         return self.at(found)
 
     def add_log_density(self, cells: np.ndarray, out: FloatArray) -> None:
-        for column, share, never in zip(cells.T, self.log_share, self.log_never, strict=True):
-            table = np.hstack([share, never, np.zeros_like(never)]).T  # … an unseen level, a missing cell
-            known = np.where((column >= 0) & (column < share.shape[1]), column, share.shape[1])
-            out += table[np.where(np.isnan(column), share.shape[1] + 1, known).astype(np.intp)]
+        # of each column its levels, one never seen, and a missing cell
+        pairs = zip(self.log_share, self.log_never, strict=True)
+        table = np.hstack([part for share, never in pairs for part in (share, never, 0.0 * never)]).T
+        first = np.cumsum([0, *(share.shape[1] + 2 for share in self.log_share)])
+        if cells.size * out.shape[1] >= COMPILED_FROM:
+            from separatrix.loops.dense import level_scores
+
+            found = np.zeros(out.shape)
+            numbers = np.ascontiguousarray(cells, dtype=np.float64)
+            level_scores(numbers, first, np.ascontiguousarray(table), found)
+            out += found
+            return
+        for j, column in enumerate(cells.T):
+            size = first[j + 1] - first[j] - 2
+            known = np.where((column >= 0) & (column < size), column, size)
+            out += table[first[j] + np.where(np.isnan(column), size + 1, known).astype(np.intp)]
 
     def draw(self, k: int, n: int, rng: np.random.Generator) -> FloatArray:
         shares = [np.exp(t[k]) for t in self.log_share]
@@ -325,9 +359,7 @@ class BagPart(ColumnsPart):
         findings.append(self.smoothing.words())
         if shares.zeros:
             findings.append(f"{shares.zeros} of {k * p} class–column pairs were never seen")
-        # of a vocabulary one class is looked at
-        looked_at = self.weights if self.weights.size < 1 << 17 else self.weights[:, :1]
-        return float(np.max(np.abs(np.exp(looked_at).sum(axis=0) - 1.0))), shares.loss
+        return shares.residual, float(shares.losses.sum())
 
     def _virtual(self, counts: FloatArray) -> FloatArray:
         """Virtual rows of each column (p,); under a rule the columns are the levels."""

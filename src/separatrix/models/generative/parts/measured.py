@@ -17,7 +17,7 @@ import numpy as np
 from separatrix.core.families import Family
 from separatrix.core.numerics import LOG_2PI, FloatArray
 from separatrix.core.statistics.grouped import GroupMoments, Members
-from separatrix.data.moments import worth_compiling
+from separatrix.data.moments import by_columns, worth_compiling
 from separatrix.models.generative import verified
 from separatrix.models.generative.facts import PartFacts
 from separatrix.models.generative.impossible import Findings
@@ -31,6 +31,7 @@ Means = tuple[FloatArray, ...]
 NEAR = 30.0  # distance of class means from the origin, in units of spread, up to which squares of x keep their digits
 ERASED = 1e-3  # of a column's variance over what is added to it, below which the column says nothing any more
 GUARD = 1e-6  # var_smoothing up to which it is a guard against zero, and not a choice
+TERMS = 1e5  # size of a row's terms up to which their sum keeps ten digits after the point
 FAR_APART = 1e3  # distance of class means in units of spread beyond which squares are taken class by class
 
 
@@ -130,17 +131,11 @@ class NormalPart(ColumnsPart):
         )
 
     def add_log_density(self, cells: np.ndarray, out: FloatArray) -> None:
+        if worth_compiling(cells):
+            return self._add_by_columns(cells, out)
         if self.far:
             return self._add_class_by_class(cells, out)
         z = cells if self.centre is None else np.subtract(cells, self.centre, dtype=np.float64)
-        if worth_compiling(z):
-            from separatrix.loops.dense import quadratic_scores
-
-            found = np.zeros(out.shape)
-            quadratic_scores(z, self.square, self.slope, self.constant.sum(axis=1), found)
-            if np.isfinite(found.sum()):
-                out += found
-                return
         missing = np.isnan(z)
         if missing.any():
             z = np.where(missing, 0.0, z)
@@ -154,6 +149,22 @@ class NormalPart(ColumnsPart):
             self._add_class_by_class(cells[beyond], again)
             found[beyond] = again
         out += found
+
+    def _add_by_columns(self, cells: np.ndarray, out: FloatArray) -> None:
+        """Each class's own mean subtracted, in compiled code; rows with a cell that is no number by NumPy."""
+        from separatrix.loops.dense import normal_scores
+
+        root = np.sqrt(-self.square)
+        constant = np.where(self.silent, 0.0, -0.5 * (LOG_2PI + np.log(self.variance))).sum(axis=1)
+        for part, columns in by_columns(cells):
+            found = np.empty((len(constant), columns.shape[1]))
+            normal_scores(columns, self.mean, root, constant, found)
+            if not np.isfinite(found.sum()):
+                wrong = ~np.isfinite(found).all(axis=0)
+                again = np.zeros((int(np.count_nonzero(wrong)), len(constant)))
+                self._add_class_by_class(cells[part][wrong], again)
+                found[:, wrong] = again.T
+            out[part] += found.T
 
     def _add_class_by_class(self, cells: np.ndarray, out: FloatArray) -> None:
         """Classes a thousand spreads apart: each class's own mean is subtracted first."""
@@ -249,8 +260,33 @@ class FamilyPart(ColumnsPart):
 
 def summed_density(f: Family, cells: np.ndarray, parameters: Any) -> FloatArray:
     """Σ_j log p(x_j | θ_kj) over the cells that are there: (n, K); beyond the range of numbers it is NaN."""
-    density = f.log_density(cells[:, None, :], parameters)
-    return np.where(np.isnan(cells)[:, None, :], 0.0, density).sum(axis=2)
+    out, loose = _as_product(f, cells, parameters)
+    if loose.any():
+        some = cells if loose.all() else cells[loose]
+        density = f.log_density(some[:, None, :], parameters)
+        out[loose] = np.where(np.isnan(some)[:, None, :], 0.0, density).sum(axis=2)
+    return out
+
+
+def _as_product(f: Family, cells: np.ndarray, parameters: Any) -> tuple[FloatArray, np.ndarray]:
+    """Σ_j log h(x_j) + η_kj·T(x_j) − A(η_kj) as products of matrices: (n, K), and in which rows (n,) it is none.
+
+    Those are where the terms would cancel, or a cell or a parameter lies at the edge.
+    """
+    with np.errstate(all="ignore"):
+        eta = [np.atleast_2d(part) for part in f.natural(parameters)]
+        partition = np.atleast_2d(f.log_partition(tuple(eta)))
+        base, facts, missing = f.log_base(cells), f.statistics(cells), np.isnan(cells)
+        some = bool(missing.any())
+        if some:
+            base, facts = np.where(missing, 0.0, base), tuple(np.where(missing, 0.0, t) for t in facts)
+        out = -(~missing @ partition.T) if some else -partition.sum(axis=1)
+        total = base.sum(axis=1)
+        size = np.abs(partition).max(axis=0).sum() + np.abs(total)
+        for part, t in zip(eta, facts, strict=True):
+            size += np.dot(np.abs(t), np.abs(part).max(axis=0))
+            out = out + np.dot(t, part.T)
+        return np.asarray(out + total[:, None]), ~(size < TERMS)
 
 
 def family_facts(f: Family, cells: np.ndarray, members: Members) -> PartFacts:

@@ -41,6 +41,7 @@ class ColumnsPart:
     constant: Any
     far: bool
     odds: Any
+    base: Any
     certain: bool
     log_prior = 0.0  # log density of the parameters under the smoothing's prior, for EM
 
