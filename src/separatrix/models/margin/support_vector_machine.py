@@ -274,7 +274,7 @@ class SingleMachine(SupportVectorMachine):
             cells = self._read_rows(X, sample_weight, reset=True)
             n = cells.shape[0]
             z, C = self._targets(y, sample_weight, n)
-            points, known = self._prepared(cells, n <= WHOLE)
+            points, known = self._prepared(cells, callable(self.kernel) and n <= WHOLE)
             keep = np.flatnonzero(C > 0)
             fit = self._solve(cells, points, z, C, keep, known)
         self._keep(cells, z, keep, fit)
