@@ -19,7 +19,7 @@ from separatrix.problems.dual import Dual
 from separatrix.problems.kernels import Kernel, Points, is_sparse, whole
 
 SOME = 3000  # rows up to which a step over all of them costs less than the rounds of a working set
-SHRINK_AFTER = 1000  # steps, and as many as there are kernel rows, after which fewer columns are worth a copy
+SHRINK_AFTER = 500  # steps, and as many as there are kernel rows, after which fewer columns are worth a copy
 AT_ONCE = 2.0**24  # numbers that are looked at before someone may interrupt: some hundredths of a second
 ROUNDED = 1e-14  # of what all steps have gained: so little more is rounding
 _KINDS = {"linear": loops.LINEAR, "poly": loops.POWER, "rbf": loops.RADIAL}

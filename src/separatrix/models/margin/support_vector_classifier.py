@@ -213,10 +213,15 @@ class SupportVectorClassifier(Calibrated, SupportVectorMachine, Classifier):
         """β (n, machines) to start from."""
         return np.zeros((0, 0))
 
-    def _announce(self, machine: Sides) -> None:
-        say = self._say()
-        if say is not None and len(self.classes_) > 2:
-            say(f"{machine.words(self.classes_)}: {len(machine.rows):,} rows")
+    def _announce(self, machine: Sides) -> str:
+        """What a machine's progress is headed by: its classes, where there are several machines."""
+        if len(self.classes_) == 2 or not self.verbose:
+            return ""
+        name = f"{machine.words(self.classes_)}: "
+        say = self._say(name)
+        if say is not None:
+            say(f"{len(machine.rows):,} rows")
+        return name
 
     def _calibrate(
         self, points: Points, machines: list[Sides], fits: list[DualSolution], folds: Index
