@@ -154,9 +154,10 @@ def many() -> Iterator[tuple[str, Any, Any, Any]]:
         for kind in (np.float64, np.float32):
             for rows in orders(X[:3_000].astype(kind)):
                 yield name, eval(f"separatrix.{name}", {"separatrix": separatrix}), rows, y[:3_000]
-    yield "SVC(kernel='poly',C=10)", separatrix.SVC(kernel="poly", C=10.0), X[:2_500], y[:2_500]
+    yield "SVC(kernel='poly',C=10)", separatrix.SVC(kernel="poly", C=10.0), X[:3_500], y[:3_500]
     for name in ["SVC()", "NuSVC(nu=0.2)", "SVR()", "NuSVR()", "OneClassSVM()", "SVC(gamma=100.0,C=100.0)"]:
-        yield name, eval(f"separatrix.{name}", {"separatrix": separatrix}), X[:2_500], y[:2_500]
+        for n in (600, 3_500):  # rows made when asked for, and working sets
+            yield name, eval(f"separatrix.{name}", {"separatrix": separatrix}), X[:n], y[:n]
     yield "GaussianNB() of words", separatrix.GaussianNB(), X, np.array(["no", "yes"])[y]
     yield "CategoricalNB()", separatrix.CategoricalNB(), np.abs(X).astype(np.int64), y
     words = sp.random(3_000, 4_000, 0.01, "csr", random_state=0)

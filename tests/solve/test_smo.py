@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from separatrix.problems.dual import Dual
 from separatrix.problems.kernels import Kernel
-from separatrix.solve import smo
+from separatrix.solve import smo, smo_rows
 from separatrix.solve.smo import certify, minimise
 from tests.draws import examples
 
@@ -136,10 +136,15 @@ def test_steps_are_limited_and_the_gap_is_honest():
     assert fit.gap >= best.dual - fit.dual - 1e-9
 
 
-def test_interruption_keeps_the_best_so_far(monkeypatch):
+@pytest.mark.parametrize("way", ["rows asked", "working sets"])
+def test_interruption_keeps_the_best_so_far(monkeypatch, way):
     X, y = blobs(800)
     calls = []
-    real = smo.smo_loops.pairs
+    loops, name = (smo_rows.loops, "pairs_asked") if way == "rows asked" else (smo.smo_loops, "pairs")
+    if way == "working sets":
+        monkeypatch.setattr(smo, "fits", lambda *_: False)
+    monkeypatch.setattr(smo_rows, "AT_ONCE", 800.0)
+    real = getattr(loops, name)
 
     def stop_at_third(*args):
         calls.append(1)
@@ -147,7 +152,7 @@ def test_interruption_keeps_the_best_so_far(monkeypatch):
             raise KeyboardInterrupt
         return real(*args)
 
-    monkeypatch.setattr(smo.smo_loops, "pairs", stop_at_third)
+    monkeypatch.setattr(loops, name, stop_at_third)
     fit = minimise(Kernel("rbf", 0.5), X, Dual.classifier(y, np.full(800, 50.0)), tol=1e-8)
     assert fit.stopped_by == "interrupted" and np.count_nonzero(fit.beta) > 0
     again = certify(

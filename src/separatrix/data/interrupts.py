@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType, TracebackType
 
+_told: ContextVar[threading.Event | None] = ContextVar("told_to_end", default=None)
 _keeping: ContextVar[bool] = ContextVar("keep_going", default=False)
 _noted = False  # a Ctrl-C that nobody has answered yet
 
@@ -125,9 +126,22 @@ def answered() -> bool:
 
 
 def check() -> None:
-    """Raise the Ctrl-C that was lost on its way, if there is one; for the main thread, between steps."""
+    """Raise the Ctrl-C that was lost on its way, if there is one, or that this thread was told of; between steps."""
     if _noted and threading.current_thread() is threading.main_thread():
         raise KeyboardInterrupt
+    told = _told.get()
+    if told is not None and told.is_set():
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def telling(over: threading.Event) -> Iterator[None]:
+    """What is handed to threads in here ends at its next `check` once ``over`` is set."""
+    before = _told.set(over)
+    try:
+        yield
+    finally:
+        _told.reset(before)
 
 
 @contextmanager

@@ -297,6 +297,24 @@ class _Products:
         return out
 
 
+def whole(kernel: Kernel, points: Points) -> FloatArray:
+    """The kernel matrix of some rows, (n, n): of dense rows the half below the diagonal, and what mirrors it."""
+    n = len(points)
+    K = np.empty((n, n))
+    if points.index is not None or callable(kernel.kind) or is_sparse(points.cells) or n <= TILE:
+        kernel.fill(points, points, K, np.arange(n))
+        return K
+    for rows in spans(n, TILE):
+        kernel.fill(points.take(rows), points.take(slice(0, rows.stop)), K, np.arange(rows.start, rows.stop))
+
+    def mirror(rows: slice) -> None:
+        for others in spans(rows.start, TILE // 4):
+            K[others, rows] = K[rows, others].T
+
+    each_in_threads(mirror, spans(n, TILE // 4))
+    return K
+
+
 def _double(X: Any) -> Any:
     if isinstance(X, np.ndarray):
         return np.ascontiguousarray(X, dtype=np.float64)

@@ -5,6 +5,7 @@ takes some hundred variables that violate the optimality conditions, solves for 
 kernel matrix, and then brings the scores s = Kβ of all rows up to date: one product instead of hundreds. Rows whose
 variable is stuck at a bound beyond doubt are left out (shrinking) and looked at again in the end.
 
+Few rows are solved to rounding (smo_few.py), some thousand in one call (smo_rows.py); what follows is for more.
 Radial rows are single precision first; the bound that a point proves is computed in double, and where it does not
 close the solver goes on in double.
 
@@ -14,8 +15,6 @@ Cost: about as many kernel values as (support vectors + some rounds of the worki
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -26,17 +25,16 @@ from separatrix.data.interrupts import check, until_interrupted
 from separatrix.loops import smo as smo_loops
 from separatrix.problems.dual import Dual
 from separatrix.problems.gram import KernelRows
-from separatrix.problems.kernels import Kernel, Points, centre_of
+from separatrix.problems.kernels import Kernel, Points
 from separatrix.solve.dual_solution import DualSolution
 from separatrix.solve.smo_few import SMALL, few_steps, rounding
+from separatrix.solve.smo_rows import RowsAsked, fits
+from separatrix.solve.smo_state import Report, Search
 
 WORKING_SET = 512  # variables of a round; twice as many of tables of 20,000 rows and more
-SINGLE_FROM = 2000  # rows from which single precision is worth a second look in double
+FINEST_SINGLE = 2e-5  # a violation that single precision still tells apart
+MOST_GOALS = 24  # violations aimed at, each a half to a tenth of the one before, until the gap is closed
 PATIENCE = 40  # rounds without progress before single precision is given up
-MOST_STEPS = 10_000_000  # where no limit is given, as in LIBSVM
-
-
-Report = Callable[[str], None]
 
 
 def minimise(
@@ -79,43 +77,8 @@ def certify(
     return run._solution("verified from data", levels)
 
 
-class _Descent:
-    """One solve: what is fixed, and the moving state (β and the scores of active rows)."""
-
-    def __init__(
-        self,
-        kernel: Kernel,
-        X: Any,
-        dual: Dual,
-        tol: float,
-        max_steps: int | None,
-        megabytes: float,
-        shrinking: bool,
-        single: bool | None,
-        report: Report | None,
-    ):
-        self.kernel, self.problem, self.tol = kernel, dual, tol
-        self.max_steps = max_steps if max_steps is not None else max(MOST_STEPS, 100 * len(dual.linear))
-        self.megabytes, self.shrinking, self.report = megabytes, shrinking, report
-        self.exact = X if isinstance(X, Points) else kernel.points(X, centre_of(X))
-        self.n = len(self.exact)
-        self.hard = dual.hard
-        can = kernel.kind == "rbf" and self.exact.index is None and isinstance(self.exact.cells, np.ndarray)
-        self.single = can and not self.hard and (self.n >= SINGLE_FROM if single is None else single)
-        self.size = float(np.abs(kernel.diagonal(self.exact)).max(initial=0.0))  # of kernel values
-        self.beta: FloatArray = dual.start.copy()
-        self.score: FloatArray = np.zeros(self.n)
-        self.steps = self.rounds = self.values = 0
-        self.gained = 0.0  # by which the dual objective has risen
-        self.travel = 0.0  # Σ|Δβ|, which bounds what single precision may have cost
-        self.indefinite = False
-        self.looked = 0  # kernel values computed when all rows were last looked at
-        self.due = False  # whether rows are left out that must be looked at before the end
-        self.left_out = False  # whether the last search ended without some rows
-        self.spoken = time.perf_counter()
-        self.violation = np.inf
-        self.variables, self.b = np.arange(len(self.beta)), self.beta
-        self.g = dual.group
+class _Descent(Search):
+    """The ways of a search: few rows at once, some thousand, and working sets of more."""
 
     # ---- phases ----
 
@@ -126,27 +89,32 @@ class _Descent:
         return self._judge("interrupted", everywhere=True)
 
     def _phases(self) -> DualSolution:
+        for ended in (self._few, self._asked):
+            found = ended()
+            if found is not None:
+                return found
         stopped = ""
         if self.single:
             points = Points(self.exact.cells.astype(np.float32), self.exact.half.astype(np.float32))
             goal = max(self.tol, 1e-3)
-            for _ in range(3):  # the proof may find a row that was left out too early
+            for _ in range(
+                5
+            ):  # the proof may find a row that was left out too early, or a gap that is too wide
                 stopped = self._run(points, goal, single=True)
                 if stopped != "tol":
                     break
                 found = self._judge("gap ≤ tol", everywhere=False)
                 if self._good(found):
                     return found
-                if not self.left_out or goal > self.tol:
+                closer = self._closer(goal, found)
+                if goal > self.tol or (not self.left_out and closer < FINEST_SINGLE):
                     break
+                goal = goal if found.violation > 1.1 * goal else max(closer, FINEST_SINGLE)
             if stopped == "max_iter":
                 return self._judge("max_iter", everywhere=True)
             self.single = False
-        few = self._few()
-        if few is not None:
-            return few
-        goal = self.tol
-        for _ in range(8):
+        goal, found = self.tol, None
+        for _ in range(MOST_GOALS):
             self.score = self._exact_scores(np.arange(self.n))
             stopped = self._run(self.exact, goal, single=False)
             found = self._judge("gap ≤ tol" if stopped == "tol" else stopped, everywhere=True)
@@ -154,14 +122,16 @@ class _Descent:
                 return found
             if self._good(found):
                 return self._polished(found)
-            goal = min(goal, found.violation if found.violation > 0 else goal) / 10
+            goal = self._closer(goal, found)
+            if goal == 0.0:
+                break
+        assert found is not None
         return found
 
     def _few(self) -> DualSolution | None:
         """Few rows, all at once; None where there are many, or where that does not end it."""
-        negative = -np.inf if self.kernel.known_definite else -1e-10 * self.size
         limit = min(self.max_steps, 100 * len(self.beta))
-        few = few_steps(self.kernel, self.exact, self.problem, limit, negative)
+        few = few_steps(self.kernel, self.exact, self.problem, limit, self.negative)
         if few is None or few.indefinite or few.steps >= self.max_steps:
             return None
         start, self.beta, self.score = self.beta, few.beta, few.score
@@ -172,6 +142,35 @@ class _Descent:
         self.steps, self.rounds, self.values = few.steps, 1, self.n**2
         return replace(found, steps=few.steps, rounds=1, values=self.values)
 
+    def _asked(self) -> DualSolution | None:
+        """Some thousand rows, on those of the kernel matrix that are asked for; None as `_few`."""
+        few = self.n <= SMALL and self.problem.group is None
+        if self.forced or few or not fits(self.kernel, self.exact, self.problem, self.megabytes):
+            return None
+        run = RowsAsked(self.kernel, self.exact, self.problem, self.diagonal, self.negative, self.shrinking)
+        self.beta = self.b = run.beta
+        self.rounds, goal = 1, self.tol
+
+        def between() -> None:
+            self.steps, self.values = run.steps, run.used * self.n
+            check()
+            self._speak(self.values, self.n)
+
+        for _ in range(MOST_GOALS):
+            self.violation = run.search(goal, self.max_steps, between)
+            self.score, self.indefinite = run.score(), run.indefinite
+            found = self._solution("max_iter" if run.steps >= self.max_steps else "gap ≤ tol")
+            if self._good(found) or self.indefinite or run.steps >= self.max_steps:
+                return self._polished(found)
+            if self.violation > goal:  # rounding has made steps useless: what follows says so, or finds a way
+                break
+            goal = self._closer(goal, found)
+            if goal == 0.0:
+                break
+            run.v = self.problem.pull(self.score)
+        self.beta = self.b = self.problem.start.copy()
+        return None
+
     def _polished(self, found: DualSolution) -> DualSolution:
         """Few rows are solved to rounding: it takes next to no time, and answers no longer depend on the route."""
         if self.n > SMALL or self.steps == 0:
@@ -180,10 +179,6 @@ class _Descent:
         self._run(self.exact, rounding(self.problem), single=False)
         self.max_steps = limit
         return self._judge(found.stopped_by, everywhere=True)
-
-    def _good(self, found: DualSolution) -> bool:
-        floor = 1e-13 * (abs(found.square) + float(np.abs(self.problem.linear) @ np.abs(self.beta)))
-        return found.violation <= 1.1 * self.tol and found.gap <= max(self.tol * abs(found.scale), floor)
 
     # ---- the working-set loop ----
 
@@ -195,7 +190,6 @@ class _Descent:
             self._refresh(points, np.arange(self.n))
         self._activate(rows)
         kept: Index = np.empty(0, dtype=np.intp)
-        negative = -np.inf if self.kernel.known_definite else -1e-10 * self.size
         since, before = 0, self.gained
         while True:
             v = np.empty(len(self.variables))
@@ -204,7 +198,7 @@ class _Descent:
                 up, i, lo, j = smo_loops.levelled(v, self.g, self.b, self.l, self.h, 2)
             self.violation = up - lo if i >= 0 and j >= 0 else 0.0
             check()
-            self._speak(rows)
+            self._speak(self.values + rows.computed, len(rows.active))
             if self.violation <= tol:
                 self._write(rows)
                 if len(rows.active) == self.n or not self._unshrink(rows, points, tol, single):
@@ -234,7 +228,7 @@ class _Descent:
                 room = max(size - 2 - max(want, 0), 0)
                 ws = smo_loops.choose(v, self.b, self.l, self.h, up, i, lo, j, kept[:room], max(want, 0))
                 kept = ws[::-1].copy() if len(kept) == 0 else np.setdiff1d(ws, kept)
-            self._round(rows, ws, v, tol, negative)
+            self._round(rows, ws, v, tol)
             self.rounds += 1
             since += 1
             if since * size >= PATIENCE * WORKING_SET:
@@ -246,7 +240,7 @@ class _Descent:
                     return "no progress"
                 since, before = 0, self.gained
 
-    def _round(self, rows: KernelRows, ws: Index, v: FloatArray, tol: float, negative: float) -> None:
+    def _round(self, rows: KernelRows, ws: Index, v: FloatArray, tol: float) -> None:
         positions, which = np.unique(self.position[ws], return_inverse=True)
         slots = rows.fetch(rows.active[positions])
         K = rows.between(slots, self.position[ws])
@@ -256,11 +250,21 @@ class _Descent:
         share = 0.0 if len(ws) == len(self.variables) else 0.1
         if self.g is None:
             steps, gained, indefinite = smo_loops.pairs(
-                K, which, part, beta, self.l[ws], self.h[ws], 0.5 * tol, share, limit, negative
+                K, which, part, beta, self.l[ws], self.h[ws], 0.5 * tol, share, limit, self.negative
             )
         else:
             steps, gained, indefinite = smo_loops.pairs_within(
-                K, which, self.g[ws], part, beta, self.l[ws], self.h[ws], 0.5 * tol, share, limit, negative
+                K,
+                which,
+                self.g[ws],
+                part,
+                beta,
+                self.l[ws],
+                self.h[ws],
+                0.5 * tol,
+                share,
+                limit,
+                self.negative,
             )
         change = np.bincount(which, beta - self.b[ws], minlength=len(positions)).astype(float)
         self.travel += float(np.abs(beta - self.b[ws]).sum())
@@ -370,65 +374,3 @@ class _Descent:
         self.looked, self.due = rows.computed, False
         self._activate(rows)
         return True
-
-    def _total(self) -> FloatArray:
-        return self.problem.of_rows(self.beta, self.n)
-
-    # ---- the verdict ----
-
-    def _exact_scores(self, index: Index) -> FloatArray:
-        total = self._total()
-        support = np.flatnonzero(total)
-        self.values += len(index) * len(support)
-        return self.kernel.combine(self.exact.take(index), self.exact.take(support), total[support][:, None])[
-            :, 0
-        ]
-
-    def _slack_of_single(self) -> float:
-        """By how much a score from single precision may be off: Σ|Δβ| times the worst kernel value's error."""
-        longest = float(self.exact.half.max(initial=0.0))
-        p = self.exact.cells.shape[1]
-        each = np.log(2.0) * longest * (2 * p + 8) * 2.0**-24 + 2.0**-21
-        return self.travel * min(each, 1.0)
-
-    def _judge(self, stopped: str, everywhere: bool) -> DualSolution:
-        """b, primal, dual and violation from double-precision kernel values.
-
-        After single precision only rows that count are computed anew: support vectors, and rows whose slack is not
-        certain to be zero.
-        """
-        d = self.problem
-        if everywhere:
-            self.score = self._exact_scores(np.arange(self.n))
-        else:
-            off = self._slack_of_single()
-            total = self._total()
-            support = np.flatnonzero(total)
-            self.score[support] = self.kernel.combine_own(self.exact.take(support), total[support])
-            self.values += len(support) ** 2 // 2
-            v = d.pull(self.score)
-            b = d.spread_out(d.intercept(v, self.beta)[1])
-            loose = ((d.low == 0) & (v > b - off)) | ((d.high == 0) & (v < b + off))
-            others = np.setdiff1d(d.base[loose], support)
-            self.score[others] = self._exact_scores(others)
-        return self._solution(stopped)
-
-    def _solution(self, stopped: str, levels: tuple[float, ...] | None = None) -> DualSolution:
-        at = self.problem.prove(self.beta, self.score, levels)
-        return DualSolution(
-            self.beta, self.score, float(np.mean(at.levels)), at.primal, at.dual, at.square, at.violation, self.steps,
-            self.rounds, self.values, stopped, self.indefinite, self.single, at.freedom, at.levels, at.scale,
-        )  # fmt: skip
-
-    def _speak(self, rows: KernelRows) -> None:
-        if self.report is None:
-            return
-        now = time.perf_counter()
-        if now - self.spoken < 1.0:
-            return
-        self.spoken = now
-        done = (self.values + rows.computed) / max(self.n, 1) ** 2
-        self.report(
-            f"  round {self.rounds:6d}   steps {self.steps:9,d}   violation {self.violation:.1e}   "
-            f"active rows {len(rows.active):,d}   {done:.2f} passes over the kernel matrix"
-        )

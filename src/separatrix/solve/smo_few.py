@@ -12,7 +12,7 @@ import numpy as np
 from separatrix.core.numerics import FloatArray
 from separatrix.loops import smo as smo_loops
 from separatrix.problems.dual import Dual
-from separatrix.problems.kernels import Kernel, Points
+from separatrix.problems.kernels import Kernel, Points, whole
 
 SMALL = 256  # rows up to which the optimum is found to rounding
 ROUGH = 1e-4  # a violation at which variables are mostly where they belong: free, or at a bound
@@ -74,10 +74,3 @@ def _settle(columns: FloatArray, dual: Dual, v: FloatArray, beta: FloatArray) ->
     if np.all((moved > dual.low[free]) & (moved < dual.high[free])):
         beta[free] = moved
         v -= d @ rows
-
-
-def whole(kernel: Kernel, points: Points) -> FloatArray:
-    """The kernel matrix of some rows, (n, n)."""
-    K = np.empty((len(points), len(points)))
-    kernel.fill(points, points, K, np.arange(len(points)))
-    return K

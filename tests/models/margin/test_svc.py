@@ -17,8 +17,9 @@ from sklearn.svm import SVC as Peer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from separatrix import ConvergenceWarning, keep_going, verify
+from separatrix.models.margin.nu_svc import NuSVC
 from separatrix.models.margin.svc import SVC
-from separatrix.solve import smo
+from separatrix.solve import smo, smo_rows
 from tests.draws import examples
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
@@ -422,3 +423,47 @@ def test_an_intercept_that_is_not_settled_is_the_middle_and_said():
     assert any("every support vector is at its bound" in words for words in model.verdict_.findings)
     settled = SVC(C=10, class_weight="balanced").fit(X, y)
     assert not any("at its bound" in words for words in settled.verdict_.findings)
+
+
+def several(n=2400, k=4, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, k, n)
+    return rng.normal(size=(k, 6))[y] + rng.normal(size=(n, 6)), y
+
+
+@pytest.mark.parametrize("kind", [SVC, lambda **how: NuSVC(nu=0.2, **how)], ids=["SVC", "NuSVC"])
+def test_machines_side_by_side_are_what_they_are_one_by_one(kind):
+    X, y = several()
+    alone, together = (kind(n_jobs=n).fit(X, y) for n in (1, 3))
+    for name in ("dual_coef_", "intercept_", "support_", "n_iter_"):
+        np.testing.assert_array_equal(getattr(alone, name), getattr(together, name))
+    rows = y < 2
+    how = {"gamma": alone._gamma, "tol": 1e-7}  # the other side is the positive one: another route
+    pair = kind(n_jobs=1, **how).fit(X[rows], y[rows])
+    at = np.random.default_rng(1).normal(size=(50, 6))
+    scores = kind(n_jobs=2, decision_function_shape="ovo", **how).fit(X, y).decision_function(at)
+    np.testing.assert_allclose(-pair.decision_function(at), scores[:, 0], atol=1e-5)
+
+
+def test_ctrl_c_ends_machines_side_by_side(monkeypatch):
+    X, y = several()
+    calls, real = [], smo_rows.loops.pairs_asked
+
+    def stop(*args):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    monkeypatch.setattr(smo_rows.loops, "pairs_asked", stop)
+    with keep_going():
+        model = SVC(n_jobs=2).fit(X, y)
+    assert model.verdict_.status == "interrupted" and len(model.reports_) == 6
+    model.predict(X[:5])
+
+
+def test_what_is_said_names_the_machine(capsys):
+    X, y = several()
+    SVC(verbose=True, n_jobs=2).fit(X, y)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 6 and all(line.startswith("classes ") and line.endswith(" rows") for line in lines)

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from separatrix import ConvergenceWarning, keep_going, verify
 from separatrix.models.margin.svr import SVR, TUBE
-from separatrix.solve import smo
+from separatrix.solve import smo_rows
 from tests.draws import examples
 
 draws = examples(15)
@@ -136,7 +136,7 @@ def test_verify_and_honesty(monkeypatch):
     def stop(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(smo.smo_loops, "pairs", stop)
+    monkeypatch.setattr(smo_rows.loops, "pairs_asked", stop)
     with keep_going():
         assert SVR().fit(X, z).verdict_.status == "interrupted"
 

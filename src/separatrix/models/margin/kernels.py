@@ -22,6 +22,7 @@ from separatrix.data.estimator import Estimator
 from separatrix.data.objects import Objects, are_objects
 from separatrix.data.rows import Rows
 from separatrix.problems.kernels import KERNELS, Kernel, Points, centre_of
+from separatrix.problems.kernels import whole as whole_matrix
 
 DENSE_SHARE = 10  # a sparse table is laid out dense where that takes at most so many times its memory
 LOOKED_AT = 500  # rows whose kernel matrix is tested for a negative eigenvalue
@@ -127,9 +128,8 @@ class KernelModel(Estimator):
             stored = 12 * X.nnz + 8 * X.shape[0]
             if X.shape[0] * X.shape[1] * 8 <= DENSE_SHARE * stored:
                 X = X.toarray()
-        if whole:
-            return Points(kernel(X, X), np.empty(0), np.arange(X.shape[0]))
-        return kernel.points(X, centre_of(X))
+        points = kernel.points(X, centre_of(X))
+        return Points(whole_matrix(kernel, points), np.empty(0), np.arange(X.shape[0])) if whole else points
 
     def _scores(self, cells: Any, coef: FloatArray) -> FloatArray:
         """Σ_j coef_jm k(x_j, x): (n, m) from coef (support vectors, m)."""

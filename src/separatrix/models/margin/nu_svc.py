@@ -117,9 +117,9 @@ class NuSVC(SupportVectorClassifier):
 
     def _solve(self, points: Points, machine: Sides, near: FloatArray) -> DualSolution:
         """One machine, scaled to a margin of 1; a fit nearby is no start, its sums are others."""
-        self._announce(machine)
+        name = self._announce(machine)
         dual = Dual.nu_classifier(machine.y, machine.C, float(self.nu))
-        fit = self._minimise(points, machine.rows, dual, max(MOST_STEPS, 100 * len(machine.rows)))
+        fit = self._minimise(points, machine.rows, dual, max(MOST_STEPS, 100 * len(machine.rows)), name)
         size = float(np.abs(self._kernel().diagonal(points)).max(initial=0.0))
         share = dual.totals[0]
         no_margin = fit.square <= NO_MARGIN * size * share**2 or _rho(fit) <= 0

@@ -22,6 +22,7 @@ from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.checks import check_flag, check_known
 from separatrix.data.door import read_weights
 from separatrix.data.sources import TableLike
+from separatrix.data.together import together
 from separatrix.models.base import Classifier
 from separatrix.models.margin.calibration import calibrate
 from separatrix.models.margin.kernels import Definiteness
@@ -38,7 +39,11 @@ from separatrix.models.margin.support_vector_machine import REACHED, WAY, WHOLE,
 from separatrix.models.parameters import check_class_weight, class_factors, seed_of, threads, warn_of
 from separatrix.problems.kernels import Points
 from separatrix.solve.dual_solution import DualSolution
+from separatrix.solve.smo_rows import SOME
 from separatrix.verdict.verdict import Verdict
+
+DEAR = 300  # columns from which a kernel value costs so much that machines share all of them
+WORTH_THREADS = 1e6  # Σn² of the machines from which they run side by side
 
 
 class SupportVectorClassifier(Calibrated, SupportVectorMachine, Classifier):
@@ -67,17 +72,10 @@ class SupportVectorClassifier(Calibrated, SupportVectorMachine, Classifier):
             if np.isinf(self._price()):
                 names = getattr(self, "feature_names_in_", None)
                 refuse_inseparable(cells, machines, self.kernel, self.classes_, names)
-            many = (len(machines) > 1 or self._method) and n * n * 8e-6 <= self.cache_size
-            points, known = self._prepared(cells, n <= WHOLE or bool(many))
+            points, known = self._prepared(cells, self._wants_whole(cells, len(machines)))
             if before.shape != (n, len(machines)):
                 before = np.zeros((n, len(machines)))
-            fits = []
-            for machine, start in zip(machines, before.T):
-                fits.append(self._solve(points, machine, start[machine.rows]))
-                if fits[-1].stopped_by == "interrupted":
-                    break
-            for machine in machines[len(fits) :]:  # those an interruption left no time for say nothing
-                fits.append(self._unfitted(points, machine))
+            fits = self._solved(points, machines, before)
             self._keep(cells, codes, machines, fits)
             self.__dict__.pop("calibration_", None)
             told = None
@@ -172,6 +170,29 @@ class SupportVectorClassifier(Calibrated, SupportVectorMachine, Classifier):
 
     # ---- the machines ----
 
+    def _wants_whole(self, cells: Any, machines: int) -> bool:
+        """Whether machines share a kernel matrix: where many ask for its values, or one value costs much."""
+        n = cells.shape[0]
+        if machines == 1 and not self._method:
+            return callable(self.kernel) and n <= WHOLE
+        dear = self._method or not isinstance(cells, np.ndarray) or cells.shape[1] > DEAR
+        return n <= WHOLE or bool(dear and 8e-6 * n * n <= self.cache_size)
+
+    def _solved(self, points: Points, machines: list[Sides], before: FloatArray) -> list[DualSolution]:
+        """Every machine, from β (n, machines): those of some thousand rows side by side, larger ones have the threads
+        to themselves; what an interruption left no time for says nothing.
+        """
+        sizes = np.array([len(machine.rows) for machine in machines])
+        free = points.index is not None or not callable(self.kernel)  # a function may not like company
+        beside = free and sizes.max() <= SOME and float(sizes @ sizes) >= WORTH_THREADS
+        most = int(self.cache_size // (8e-6 * sizes.max() ** 2)) if beside else 1
+
+        def work(m: int) -> DualSolution:
+            return self._solve(points, machines[m], before[machines[m].rows, m])
+
+        found = together(work, range(len(machines)), lambda fit: fit.stopped_by == "interrupted", most)
+        return [self._unfitted(points, machines[m]) if fit is None else fit for m, fit in enumerate(found)]
+
     def _price(self) -> float:
         """What a slack costs before weights."""
         raise NotImplementedError
@@ -192,10 +213,15 @@ class SupportVectorClassifier(Calibrated, SupportVectorMachine, Classifier):
         """β (n, machines) to start from."""
         return np.zeros((0, 0))
 
-    def _announce(self, machine: Sides) -> None:
-        say = self._say()
-        if say is not None and len(self.classes_) > 2:
-            say(f"{machine.words(self.classes_)}: {len(machine.rows):,} rows")
+    def _announce(self, machine: Sides) -> str:
+        """What a machine's progress is headed by: its classes, where there are several machines."""
+        if len(self.classes_) == 2 or not self.verbose:
+            return ""
+        name = f"{machine.words(self.classes_)}: "
+        say = self._say(name)
+        if say is not None:
+            say(f"{len(machine.rows):,} rows")
+        return name
 
     def _calibrate(
         self, points: Points, machines: list[Sides], fits: list[DualSolution], folds: Index

@@ -80,13 +80,15 @@ class SupportVectorMachine(KernelModel):
         self._forecast(points)
         return points, known
 
-    def _minimise(self, points: Points, rows: Index, dual: Dual, most: int | None = None) -> DualSolution:
-        """The solver on some of the rows; ``most`` steps where ``max_iter`` sets no limit."""
+    def _minimise(
+        self, points: Points, rows: Index, dual: Dual, most: int | None = None, name: str = ""
+    ) -> DualSolution:
+        """The solver on some of the rows; ``most`` steps where ``max_iter`` sets no limit, ``name`` heads reports."""
         some = points if len(rows) == len(points) else points.take(rows)
         steps = most if self.max_iter == -1 else int(self.max_iter)
         return minimise(
             self._kernel(), some, dual, tol=float(self.tol), max_steps=steps, megabytes=float(self.cache_size),
-            shrinking=bool(self.shrinking), report=self._say(),
+            shrinking=bool(self.shrinking), report=self._say(name),
         )  # fmt: skip
 
     @property
@@ -174,9 +176,14 @@ class SupportVectorMachine(KernelModel):
 
     # ---- what is said while fitting ----
 
-    def _say(self) -> Report | None:
-        """Where progress goes: standard error when ``verbose``, else nowhere."""
-        return (lambda line: print(line, file=sys.stderr, flush=True)) if self.verbose else None
+    def _say(self, name: str = "") -> Report | None:
+        """Where progress goes: standard error when ``verbose``, else nowhere; line by line, others may speak too."""
+
+        def say(line: str) -> None:
+            sys.stderr.write(f"{name}{line}\n")
+            sys.stderr.flush()
+
+        return say if self.verbose else None
 
     def _forecast(self, points: Points) -> None:
         """With ``verbose``, how long the fit may take and how much it keeps, from the time of a few kernel rows."""
@@ -274,7 +281,7 @@ class SingleMachine(SupportVectorMachine):
             cells = self._read_rows(X, sample_weight, reset=True)
             n = cells.shape[0]
             z, C = self._targets(y, sample_weight, n)
-            points, known = self._prepared(cells, n <= WHOLE)
+            points, known = self._prepared(cells, callable(self.kernel) and n <= WHOLE)
             keep = np.flatnonzero(C > 0)
             fit = self._solve(cells, points, z, C, keep, known)
         self._keep(cells, z, keep, fit)

@@ -118,10 +118,10 @@ class SVC(SupportVectorClassifier):
 
     def _solve(self, points: Points, machine: Sides, near: FloatArray) -> DualSolution:
         """One machine, from the feasible point nearest to a β (rows of the machine,), often zero."""
-        self._announce(machine)
+        name = self._announce(machine)
         dual = Dual.classifier(machine.y, machine.C)
         start = feasible(near, dual.low, dual.high)
-        fit = self._minimise(points, machine.rows, replace(dual, start=start))
+        fit = self._minimise(points, machine.rows, replace(dual, start=start), name=name)
         if fit.stopped_by == "hulls meet":
             total = 0.5 * np.abs(fit.beta).sum()
             above, below = int((fit.beta > 0).sum()), int((fit.beta < 0).sum())
