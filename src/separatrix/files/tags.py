@@ -41,7 +41,7 @@ _OWN = {
     "core.responses.tweedie": "response: Tweedie",
     "data.basis": "RadialBasis",
     "data.columns": "data: Column Encoding",
-    "problems.coordinates": "problem: Blind Coordinates",
+    "problems.coordinates": "problem: Blind BlindOutside Coordinates",
     "data.discretise": "Discretizer",
     "problems.firth": "problem: FirthObjective whitened=WhitenedTask Correction",
     "problems.objective": "problem: Evaluation Objective",
