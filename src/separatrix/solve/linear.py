@@ -222,8 +222,9 @@ def _coordinates(problem: Problem, solver: Solver) -> tuple[Objective, Objective
             coordinates, span = row_span(rows, moments.mean if intercept else np.zeros(rows.p))
         else:
             coordinates, span = standard_span(rows, moments, intercept)
-        outer = problem.objective(coordinates)
-        return outer, replace(outer, rows=span, coordinates=Coordinates.identity(coordinates.size))
+        if coordinates.size:  # else no row differs from another
+            outer = problem.objective(coordinates)
+            return outer, replace(outer, rows=span, coordinates=Coordinates.identity(coordinates.size))
     chosen: Coordinates | None = None
     if solver.coordinates == "round":
         k = problem.n_classes or 2

@@ -93,13 +93,12 @@ def _certificate(objective: Objective, coef: FloatArray, intercept: FloatArray, 
     With fewer rows than columns neither a Hessian nor directions of all columns are formed: those of the rows serve.
     """
     if objective.proven and objective.rows.n < objective.rows.p and _in_memory(objective):
-        if objective.ridge == 0:
-            return _in_span(objective, coef, intercept)
-        found = _certified(objective, coef, intercept, hessian_limit=0)
-        if found.gap <= _goal(tol, found.objective):
+        found = _certified(objective, coef, intercept, hessian_limit=0) if objective.ridge > 0 else None
+        if found is not None and found.gap <= _goal(tol, found.objective):
             return found
         inside = _in_span(objective, coef, intercept)
-        return inside if inside.gap < found.gap else found
+        if inside is not None:
+            return inside if found is None or inside.gap < found.gap else found
     found = _certified(objective, coef, intercept)
     if found.gap <= _goal(tol, found.objective) or objective.rows.p > WIDE:
         return found
@@ -122,14 +121,19 @@ def _in_memory(objective: Objective) -> bool:
     return not rows.lazy and rows.n <= WIDE and (not rows.sparse or rows.n * rows.p <= DENSE_CELLS)
 
 
-def _in_span(objective: Objective, coef: FloatArray, intercept: FloatArray) -> Certificate:
-    """The certificate in the span of wide rows; weights outside it change no score and cost their penalty."""
+def _in_span(objective: Objective, coef: FloatArray, intercept: FloatArray) -> Certificate | None:
+    """The certificate in the span of wide rows; weights outside it change no score and cost their penalty.
+
+    None where no row differs from another, and there is no span.
+    """
     rows, one = objective.rows, objective.fit_intercept
     moments = rows.moments()
     if objective.ridge > 0:
         coordinates, inner = row_span(rows, moments.mean if one else np.zeros(rows.p))
     else:
         coordinates, inner = standard_span(rows, moments, one)
+    if not coordinates.size:
+        return None
     outer = objective.in_coordinates(coordinates)
     theta = outer.from_user(coef, intercept)
     seen = replace(outer, rows=inner, coordinates=Coordinates.identity(coordinates.size))
