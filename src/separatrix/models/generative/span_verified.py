@@ -53,7 +53,7 @@ def span_equations(
     raw: SpanCovariance,
     tol: float,
 ) -> Equations:
-    """`gaussian_equations` of covariances kept as rows; the residual bounds every entry's by the spectral norm."""
+    """`gaussian_equations` of covariances kept as rows; the residual is a bound on every entry's."""
     unit, T, least = span_axes(S, tol)
     slack = 100 * tol**2 if least < 10 * tol**2 else 0.0
     d = np.sign(means - m) * np.maximum(np.abs(means - m) - 8 * EPS * np.abs(m), 0.0)
@@ -86,10 +86,11 @@ def span_equations(
 
 
 def _distance(A: FloatArray, B: FloatArray) -> float:
-    """‖AᵀA − BᵀB‖₂, the largest eigenvalue by size, in the span of both."""
-    R: FloatArray = np.asarray(np.linalg.qr(np.vstack([A, B]).T, mode="r"))
+    """No entry of AᵀA − BᵀB is larger: max_i Σ_k |λ_k| v_ik², by its eigenvectors v_k in the span of both."""
+    Q, R = np.linalg.qr(np.vstack([A, B]).T)
     a, b = R[:, : len(A)], R[:, len(A) :]
-    return float(np.max(np.abs(np.linalg.eigvalsh(a @ a.T - b @ b.T)), initial=0.0))
+    values, vectors = np.linalg.eigh(a @ a.T - b @ b.T)
+    return float(np.max((Q @ vectors) ** 2 @ np.abs(values), initial=0.0))
 
 
 def _pencil(A: FloatArray, B: FloatArray) -> FloatArray:
