@@ -12,7 +12,8 @@ not, and the verdict names the columns that take part.
 Means, priors and, of QDA, ``rotations_`` and ``scalings_`` are the state, read anew by every prediction; T, which
 keeps more digits where columns differ in unit, serves a covariance that was not edited.
 Missing cells: a row counts by the marginal density of what is there; fitting is then EM over the cells, which
-has no closed form. Cost O(np²) for a fit and for QDA's prediction, O(npK) for LDA's.
+has no closed form. Cost O(np²) for a fit and for QDA's prediction, O(npK) for LDA's; with fewer rows than columns
+O(n²p) for either (span.py).
 """
 
 from __future__ import annotations

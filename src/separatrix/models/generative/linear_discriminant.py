@@ -1,7 +1,8 @@
 """Linear discriminant analysis:  β_k·x + γ_k, β_k = Σ⁻¹μ_k, γ_k = −½ μ_kᵀΣ⁻¹μ_k + log π_k  ([6867] 3.1.1, [PC]; G1).
 
 The mathematics of the densities is in gaussian.py; here are how Σ is estimated, the public weights, which predict as
-they stand, and the directions of `transform`. Cost O(np²) for a fit, one sweep; O(npK) for a prediction.
+they stand, and the directions of `transform`. Cost O(np²) for a fit, one sweep, or O(n²p) with fewer rows than
+columns; O(npK) for a prediction.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class LinearDiscriminantAnalysis(
     `decision_function` go by them as they stand, and once edited there is no density any more (`score_samples`,
     `sample`, rows with missing cells are refused); xbar_ and scalings_ for `transform`; rule_, means_, priors_,
     covariance_, explained_variance_ratio_, classes_, verdict_. With solver "svd" β_k = Σ⁻¹(μ_k − x̄), as
-    scikit-learn has it: what all classes share is no fact of the rule. Cost O(np²), one sweep.
+    scikit-learn has it: what all classes share is no fact of the rule. Cost O(np²) or O(n²p), one sweep.
 
     Examples
     --------
