@@ -55,7 +55,8 @@ class Blind:
 class BlindOutside:
     """`Blind` of wide data, by the r directions that do change scores: orthonormal (p, r) in both units.
 
-    >>> BlindOutside(np.eye(3)[:, :1], np.eye(3)[:, :1]).shortest(np.ones((3, 1))).ravel().tolist()
+    >>> one = np.eye(3)[:, :1]
+    >>> BlindOutside(one, one, np.ones(3, dtype=bool)).shortest(np.ones((3, 1))).ravel().tolist()
     [1.0, 0.0, 0.0]
     """
 
