@@ -56,6 +56,7 @@ class Likelihood:
     weights: tuple[FloatArray, FloatArray] | None = None  # coef and intercept as the model shows them
     ended: float | None = None  # the objective's value where the solver ended
     estimated: int = 0  # parameters of the family that were estimated beside those of the mean
+    lost: bool = False  # whether there is no estimate, and so no errors of it
 
     @classmethod
     def of(
@@ -82,7 +83,7 @@ class Likelihood:
 
     def lose_covariance(self) -> None:
         """An estimate that does not exist has no errors."""
-        self.__dict__["model_covariance"] = np.full((len(self.names),) * 2, np.nan)
+        self.__dict__["lost"] = True
 
     # ---- at the maximum ----
 
@@ -282,9 +283,18 @@ class Likelihood:
         covariance[:, lost] = np.nan
         return covariance
 
+    def variances_of(self, inner: FloatArray) -> FloatArray:
+        """The diagonal of U C Uᵀ; of wide data alone, where the matrix is much larger, it is not formed."""
+        if len(self.names) <= len(inner):
+            return np.diag(self.covariance_of(inner))
+        variances = np.einsum("ij,ij->i", self.user_map @ inner, self.user_map)
+        return np.where(self.estimable, variances, np.nan)
+
     @cached_property
     def model_covariance(self) -> FloatArray:
         """φ U (W H)⁻¹ Uᵀ."""
+        if self.lost:
+            return np.full((len(self.names),) * 2, np.nan)
         return self.covariance_of(self.inner_covariance)
 
     @cached_property
@@ -327,7 +337,7 @@ class Likelihood:
         if reference == self.reference:
             return self
         other = replace(self, reference=reference)
-        kept = set(_SETTLED) - {"model_covariance", "beta"}
+        kept = set(_SETTLED) - {"beta"}
         other.__dict__.update({name: vars(self)[name] for name in kept if name in vars(self)})
         return other
 
@@ -364,7 +374,7 @@ class Likelihood:
 # what needs the rows once, and is kept when they are left behind
 _SETTLED = (
     "at", "information", "root", "half_deviance", "dispersion", "log_likelihood", "rank", "beta", "estimable",
-    "inner_covariance", "model_covariance",
+    "inner_covariance",
 )  # fmt: skip
 
 
@@ -381,9 +391,7 @@ def determined(c: Coordinates, fit_intercept: bool) -> np.ndarray:
     """Which of (b, w) no blind direction moves: (p + 1,) or (p,)."""
     if c.blind is None:
         return np.ones(len(c.scale) + int(fit_intercept), dtype=bool)
-    weights = np.abs(c.blind.directions).max(axis=1) <= NOT_ESTIMABLE
+    weights = ~c.blind.moved(NOT_ESTIMABLE)
     if not fit_intercept:
         return weights
-    terms = c.centre[:, None] * c.blind.weights
-    intercept = bool(np.all(np.abs(terms.sum(axis=0)) <= NOT_ESTIMABLE * np.abs(terms).sum(axis=0)))
-    return np.append(intercept, weights)
+    return np.append(not c.blind.moves_sum(c.centre, NOT_ESTIMABLE), weights)

@@ -148,7 +148,18 @@ class Inferential:
         self, kind: str = "model", groups: ArrayLike | None = None, *, reference: object = None
     ) -> FloatArray:
         """√diag of :meth:`covariance`: (k,)."""
-        return np.sqrt(np.diag(self.covariance(kind, groups, reference=reference)))
+        from separatrix.inference.covariance import check_kind, inner_covariance
+
+        fit = self._inference(reference)
+        check_kind(kind, groups)
+        if fit.lost or not self._has_optimum:
+            return np.full(len(fit.names), np.nan)
+        if len(fit.names) <= len(fit.inner_covariance):
+            return np.sqrt(np.diag(self.covariance(kind, groups, reference=reference)))
+        if kind != "model":
+            fit.need_data(f"the {kind} covariance")
+        with one_blas_thread():
+            return np.sqrt(fit.variances_of(inner_covariance(fit, kind, groups)))
 
     @one_blas_thread()
     def confidence_intervals(
@@ -232,7 +243,8 @@ class Inferential:
             self._refuse_unfinished(f"the {method} test")
         if method != "wald" or covariance != "model":
             fit.need_data(f"the {method} test")
-        a = np.eye(len(fit.names))[places]
+        a = np.zeros((len(places), len(fit.names)))
+        a[np.arange(len(places)), places] = 1.0
         names = [c if isinstance(c, str) else fit.columns[c] for c in _listed(columns)]
         words = and_more(names, 4)
         r = np.asarray(value, dtype=float)

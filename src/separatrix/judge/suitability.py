@@ -27,7 +27,7 @@ def wide(facts: TableFacts) -> str:
 def covariance(facts: TableFacts) -> str:
     if facts.sparse or facts.has("text"):
         return "a covariance matrix would be as wide as the vocabulary"
-    if facts.p > DENSE_COLUMNS:
+    if min(facts.n, facts.p) > DENSE_COLUMNS:  # fewer rows are kept as rows
         return f"its covariance matrix is too dear beyond {DENSE_COLUMNS:,} columns"
     return ""
 

@@ -5,7 +5,8 @@
     singular   the same, then B = V Σ⁻¹ from a QR factor of the columns: for condition numbers a Gram matrix
                cannot hold (it squares them), and for columns that repeat each other
     gram       the same, then B ≈ H^{−1/2} from a Gram matrix of a sample: a preconditioner
-    span       B = an orthonormal basis of the rows of wide data, columns unscaled
+    span       B = an orthonormal basis of the rows of wide data, columns unscaled; without a penalty, of the
+               standardised rows and as `singular`, in O(n²p)
 
 and back:  w = scale · (B t),  b = b' − w·centre.  Cost: O(np) for moments, O(np²) for the factors.
 """
@@ -35,6 +36,52 @@ class Blind:
     directions: FloatArray
     weights: FloatArray
 
+    def shortest(self, w: FloatArray) -> FloatArray:
+        """The shortest of all weights (p, K) with the same scores as w."""
+        free, _ = np.linalg.qr(self.weights)
+        return w - free @ (free.T @ w)
+
+    def moved(self, share: float) -> np.ndarray:
+        """Weights (p,) that such a change moves by more than ``share`` of its length."""
+        return np.abs(self.directions).max(axis=1) > share
+
+    def moves_sum(self, centre: FloatArray, share: float) -> bool:
+        """Whether such a change moves centre·w."""
+        terms = centre[:, None] * self.weights
+        return not bool(np.all(np.abs(terms.sum(axis=0)) <= share * np.abs(terms).sum(axis=0)))
+
+
+@dataclass(frozen=True)
+class BlindOutside:
+    """`Blind` of wide data, by the r directions that do change scores: orthonormal (p, r) in both units.
+
+    >>> one = np.eye(3)[:, :1]
+    >>> BlindOutside(one, one, np.ones(3, dtype=bool)).shortest(np.ones((3, 1))).ravel().tolist()
+    [1.0, 0.0, 0.0]
+    """
+
+    directions: FloatArray
+    weights: FloatArray
+    live: np.ndarray  # columns that are not constant
+
+    def shortest(self, w: FloatArray) -> FloatArray:
+        return np.asarray(self.weights @ (self.weights.T @ w))
+
+    @property
+    def columns(self) -> np.ndarray:
+        """The columns that take part in such a change: no column tells what others of them do not."""
+        return np.flatnonzero(self.moved(TAKING_PART))
+
+    def moved(self, share: float) -> np.ndarray:
+        seen = np.einsum("ij,ij->i", self.directions, self.directions)
+        return (1.0 - seen > max(share**2, len(seen) * EPS)) & self.live
+
+    def moves_sum(self, centre: FloatArray, share: float) -> bool:
+        left = np.where(self.live, centre, 0.0)
+        size = float(np.linalg.norm(left))
+        left = left - self.weights @ (self.weights.T @ left)
+        return bool(np.linalg.norm(left) > max(share, len(left) * EPS) * size)
+
 
 @dataclass(frozen=True)
 class Coordinates:
@@ -46,7 +93,7 @@ class Coordinates:
     lift: float = 1.0  # the intercept's unit: b' = lift · θ_b
     standardised: bool = False  # columns have mean zero and mean square one (or none: constant)
     delicate: bool = False  # B undoes a condition number that products in raw columns would not survive
-    blind: Blind | None = None  # changes of the weights that change no score
+    blind: Blind | BlindOutside | None = None  # changes of the weights that change no score
     dropped: tuple[int, ...] = ()  # with B = I, the columns left out because of them
 
     @classmethod
@@ -127,7 +174,7 @@ class Coordinates:
     def inner(self, w: FloatArray) -> FloatArray:
         """t of given weights w (least squares when B is not square: the part that can be expressed)."""
         if self.dropped:  # the same scores without those columns
-            assert self.blind is not None
+            assert isinstance(self.blind, Blind)
             left_out = list(self.dropped)
             w = w - self.blind.weights @ np.linalg.solve(self.blind.weights[left_out], w[left_out])
         t = (w.T * self._inverse_scale).T
@@ -288,6 +335,27 @@ def row_span(rows: Rows, centre: FloatArray) -> tuple[Coordinates, Rows]:
     q, r = np.linalg.qr(np.subtract(dense, centre, dtype=np.float64).T)
     inner = Rows.of(np.ascontiguousarray(r.T), rows.y, rows.weight)
     return Coordinates(centre, np.ones(rows.p), q), inner
+
+
+def standard_span(rows: Rows, moments: Moments, fit_intercept: bool) -> tuple[Coordinates, Rows]:
+    """`singular_coordinates` of wide data without a penalty, by the rows; and those rows in them.
+
+    Z = U S Vᵀ of the standardised rows that weigh something; directions that vanish to the rounding of the cells are
+    left out. Cost O(n²p), and no matrix (p, p).
+    """
+    standard = Coordinates.standard(moments, fit_intercept)
+    dense = rows.source if isinstance(rows.source, np.ndarray) else rows.source.toarray()
+    z = np.subtract(dense, standard.centre, dtype=np.float64)
+    z *= standard.scale
+    seen = z if rows.weight is None else z[rows.weight > 0]
+    _, values, vt = np.linalg.svd(seen, full_matrices=False)
+    keep = values > _noise(moments, standard) * max(float(np.max(values, initial=0.0)), EPS)
+    vt, values = vt[keep], values[keep] / np.sqrt(len(seen))
+    live = standard.scale > 0
+    weights, _ = np.linalg.qr(np.where(live, _inverse(standard.scale, live), 0.0)[:, None] * vt.T)
+    blind = BlindOutside(vt.T, weights, live) if len(vt) < np.count_nonzero(live) else None
+    basis = vt.T / values
+    return replace(standard, basis=basis, delicate=True, blind=blind), Rows.of(z @ basis, rows.y, rows.weight)
 
 
 def _sampled_gram(block: Block, stride: int, _memo: None) -> tuple[Gram, None]:

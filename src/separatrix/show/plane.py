@@ -5,7 +5,7 @@
     lda     B: first two discriminant directions, made orthogonal; with two classes the second is the widest direction
             across the first
 
-Notes [6867] 3.1.1 (discriminants); row V4. B is (p, 2) with BᵀB = I. Cost O(np² + p³).
+Notes [6867] 3.1.1 (discriminants); row V4. B is (p, 2) with BᵀB = I. Cost O(np²) and O(p³), or O(n²p) for p > n.
 """
 
 from __future__ import annotations
@@ -109,17 +109,20 @@ def discriminant_directions(z: FloatArray, codes: np.ndarray) -> FloatArray:
     array([[1., 0.],
            [0., 1.]])
     """
-    p = z.shape[1]
-    within, between = np.zeros((p, p)), np.zeros((p, p))
-    present = np.unique(codes)
-    for k in present:
-        rows = z[codes == k]
-        middle = rows.mean(axis=0)
-        within += (rows - middle).T @ (rows - middle)
-        between += len(rows) * np.outer(middle - z.mean(axis=0), middle - z.mean(axis=0))
-    within += 1e-9 * max(float(np.trace(within + between)), 1e-300) * np.eye(p)
-    _, vectors = scipy.linalg.eigh(between, within)
-    found = vectors[:, ::-1][:, : min(2, len(present) - 1)]
+    present, whole = np.unique(codes), z.mean(axis=0)
+    middles = np.array([z[codes == k].mean(axis=0) for k in present])
+    rows = z - middles[np.searchsorted(present, codes)]
+    many = np.array([np.count_nonzero(codes == k) for k in present])
+    apart = np.sqrt(many)[:, None] * (middles - whole)
+    least = 1e-9 * max(float(np.vdot(rows, rows) + np.vdot(apart, apart)), 1e-300)
+    wanted = min(2, len(present) - 1)
+    if len(z) < z.shape[1]:  # the directions lie in the span of the rows: nothing (p, p) is formed
+        span = np.linalg.qr(np.vstack([rows, apart]).T)[0]
+        rows, apart = rows @ span, apart @ span
+    within = rows.T @ rows + least * np.eye(rows.shape[1])
+    _, vectors = scipy.linalg.eigh(apart.T @ apart, within)
+    found = vectors[:, ::-1][:, :wanted]
+    found = span @ found if len(z) < z.shape[1] else found
     found = np.linalg.qr(found)[0]
     if found.shape[1] < 2:
         rest = z - z.mean(axis=0)

@@ -42,7 +42,7 @@ class ShownTable:
             import narwhals as nw
 
             self.frame = nw.from_native(X, eager_only=True)
-            self.columns = [self.frame[:, j].to_numpy() for j in range(self.frame.shape[1])]
+            self.columns = [column.to_numpy() for column in self.frame.iter_columns()]
             self.names = [str(name) for name in self.frame.columns]
             self.n = int(self.frame.shape[0])
         else:
@@ -178,6 +178,11 @@ class ShownTable:
 
     def with_cells(self, cells: FloatArray) -> Any:
         """All columns replaced by numbers (m, p)."""
+        if self.frame is not None and self.frame.implementation.is_pandas() and all(self.numeric):
+            native = self.frame.to_native()
+            return type(native)(
+                cells, columns=native.columns
+            )  # at once: a series a column would take its time
         return self.rows(len(cells), {j: cells[:, j] for j in range(self.p)})
 
 

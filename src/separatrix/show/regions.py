@@ -23,6 +23,7 @@ from separatrix.show.reading import ShownTable, check_classifier, codes_of, last
 
 HINGES = ("hinge", "squared_hinge")
 MACHINES = ("SVC", "NuSVC", "LinearSVC", "SubgradientSVC")
+CELLS = 1 << 23  # of the rows that are asked about at once: the plane's points times their columns
 FAINT, STRONG = 0.10, 0.52  # strength of colour where all classes are as likely, and where one is certain
 
 
@@ -127,10 +128,14 @@ class DecisionRegionsDisplay(Display):
             points[:, 1] = (0.0 if codes is None else codes) + _jitter(table.n)
         box = _box(points, pad, plane.strip, len(classes))
         xx, yy = np.meshgrid(np.linspace(*box[:2], int(steps)), np.linspace(*box[2:], int(steps)))
-        rows = plane.back(np.column_stack([xx.ravel(), yy.ravel()]))
+        at = np.column_stack([xx.ravel(), yy.ravel()])
         shape = (*xx.shape, len(classes))
         certain = not (posterior and hasattr(model, "predict_proba"))
-        share, lead, score = _answers(model, rows, classes, certain)
+        some = max(1, CELLS // table.p)
+        parts = [
+            _said(model, plane.back(at[i : i + some]), classes, certain) for i in range(0, len(at), some)
+        ]
+        share, lead, score = _answers(parts, classes, certain)
         machine = margins and score is not None and is_margin_machine(model)
         return cls(
             name_of(model), classes, plane, box, xx, yy, share.reshape(shape), lead.reshape(shape),
@@ -245,19 +250,30 @@ def support_rows(model: BaseEstimator, n: int) -> np.ndarray:
     return kept if len(kept) and kept[-1] < n else none
 
 
-def _answers(
+def _said(
     model: BaseEstimator, rows: Any, classes: np.ndarray, certain: bool
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """Codes of what ``predict`` says of some rows, their decision function and their probabilities, if any."""
+    scores = np.asarray(model.decision_function(rows)) if hasattr(model, "decision_function") else None
+    share = None if certain else np.asarray(model.predict_proba(rows))
+    return codes_of(classes, np.asarray(model.predict(rows)), len(rows)), scores, share
+
+
+def _answers(
+    parts: list[tuple[np.ndarray, np.ndarray | None, np.ndarray | None]], classes: np.ndarray, certain: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
     """(probabilities (m, K), leads (m, K), two-class decision function (m,) or None) of what ``predict`` says."""
     k = len(classes)
-    said = codes_of(classes, np.asarray(model.predict(rows)), len(rows))
+    said, scores, probable = (
+        None if found[0] is None else np.concatenate(found) for found in zip(*parts, strict=True)
+    )
+    assert said is not None
     hard = np.eye(k)[said]
     score = None
-    scores = np.asarray(model.decision_function(rows)) if hasattr(model, "decision_function") else None
     if scores is not None and scores.ndim == 1 and k == 2:
         score = scores
         scores = np.column_stack([-scores, scores])
-    share = hard if certain else np.asarray(model.predict_proba(rows))
+    share = hard if probable is None else probable
     with np.errstate(divide="ignore"):
         logs = None if certain else np.log(np.maximum(share, 1e-300))
     for found in (scores, logs):

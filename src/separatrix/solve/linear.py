@@ -2,7 +2,8 @@
 
     tall, few columns     Newton in standardised columns
     ill-conditioned       Newton in the singular directions of a QR factor (Gram would square the trouble)
-    wide and small        Newton in the span of the rows: w = Xᵀa has no more freedom than n
+    wide and small        Newton in the span of the rows: w = Xᵀa has no more freedom than n; without a penalty in
+                          its singular directions, as scores say nothing of the others
     many columns          L-BFGS in coordinates that carry the Gram factor, or its diagonal
 
 Rank-deficient unpenalised data: the directions the data say nothing about are left out, the answer is the
@@ -24,6 +25,7 @@ from separatrix.core.statistics import Moments
 from separatrix.data.engine import one_blas_thread
 from separatrix.data.rows import Rows
 from separatrix.problems.coordinates import (
+    BlindOutside,
     Coordinates,
     diagonal_coordinates,
     fewer_columns,
@@ -31,6 +33,7 @@ from separatrix.problems.coordinates import (
     penalised_coordinates,
     row_span,
     singular_coordinates,
+    standard_span,
 )
 from separatrix.problems.objective import Objective
 from separatrix.solve.gradient import loss_curvature
@@ -134,24 +137,27 @@ def _minimise(
         extra["seed"] = seed
     rows = problem.rows
     outer, inner = _coordinates(problem, chosen)
-    objective = outer
+    objective, spanned, blind = outer, inner is not outer, outer.coordinates.blind
+    aliased = blind.columns if isinstance(blind, BlindOutside) else np.empty(0, dtype=np.intp)
     account = Account(inner, record, verbose)
     theta = inner.zero() if start is None else objective.from_user(*start)
     # where the rows are few the last steps are free, and without a penalty standard errors are measured in them
     few = rows.n * int(np.prod(inner.shape)) <= FEW
     goal = chosen.goal(tol, exact=problem.ridge == 0 or errors or few)
     outcome = chosen.run(account, theta, goal, max_iter, **extra)
-    aliased = np.empty(0, dtype=np.intp)
     fewer = None
-    if outcome.ill_conditioned and problem.ridge == 0 and rows.n * rows.p**2 > QR_IS_CHEAP:
+    if outcome.ill_conditioned and problem.ridge == 0 and not spanned and rows.n * rows.p**2 > QR_IS_CHEAP:
         fewer = fewer_columns(rows, problem.moments, problem.fit_intercept)
         account.sweeps += 1
         if fewer is None and outcome.value == np.inf:  # a sample alone said so, and may have missed a level
             outcome = chosen.run(account, theta, goal, max_iter, doubt=False, **extra)
     if outcome.ill_conditioned:
-        coordinates, aliased = fewer or singular_coordinates(
-            problem.rows, problem.moments, problem.fit_intercept, problem.ridge, loss_curvature(objective)
-        )
+        if spanned:  # the rows are in as good coordinates as there are: it is the loss that hardly bends
+            coordinates, spanned = outer.coordinates, False
+        else:
+            coordinates, aliased = fewer or singular_coordinates(
+                problem.rows, problem.moments, problem.fit_intercept, problem.ridge, loss_curvature(objective)
+            )
         objective = problem.objective(coordinates)
         account = Account(objective, record, verbose, sweeps=account.sweeps + (fewer is None))
         theta = objective.zero() if start is None else objective.from_user(*start)
@@ -168,14 +174,14 @@ def _minimise(
         coef, intercept = _least_norm(problem, coef, intercept, objective)
     return LinearFit(
         coef, intercept, outcome, objective, chosen.name, account.sweeps, time.perf_counter() - began,
-        account.path() if inner is outer else _lift_path(account, outer), aliased,
+        _lift_path(account, outer) if spanned else account.path(), aliased,
     )  # fmt: skip
 
 
 def _choose(problem: Problem) -> Solver:
     """Newton where its sweeps cost no more than a first-order fit's, else L-BFGS."""
     rows, k = problem.rows, problem.outputs
-    if _is_wide(problem):
+    if in_span(problem):
         if not _span_pays(problem):
             return LBFGS
         q: int = rows.n
@@ -192,9 +198,15 @@ def _choose(problem: Problem) -> Solver:
     return NEWTON if newton <= max(first, 0.5) and q * k <= 2 * GRAM_LIMIT else LBFGS
 
 
-def _is_wide(problem: Problem) -> bool:
+def in_span(problem: Problem) -> bool:
+    """Whether the span of the rows is a smaller problem: fewer rows than columns, in memory, and not many."""
     rows = problem.rows
-    return not rows.lazy and rows.p > rows.n and rows.n <= WIDE_ROWS and problem.ridge > 0
+    return (
+        not rows.lazy
+        and rows.p > rows.n
+        and rows.n <= WIDE_ROWS
+        and (problem.ridge > 0 or problem.kind.proven)
+    )
 
 
 def _span_pays(problem: Problem) -> bool:
@@ -209,10 +221,14 @@ def _span_pays(problem: Problem) -> bool:
 def _coordinates(problem: Problem, solver: Solver) -> tuple[Objective, Objective]:
     """(objective in the user's rows, objective the solver sees); they share θ."""
     rows, moments, intercept = problem.rows, problem.moments, problem.fit_intercept
-    if solver.spans and _is_wide(problem) and (solver.quadratic or _span_pays(problem)):
-        coordinates, span = row_span(rows, moments.mean if intercept else np.zeros(rows.p))
-        outer = problem.objective(coordinates)
-        return outer, replace(outer, rows=span, coordinates=Coordinates.identity(coordinates.size))
+    if solver.spans and in_span(problem) and (solver.quadratic or _span_pays(problem)):
+        if problem.ridge > 0:
+            coordinates, span = row_span(rows, moments.mean if intercept else np.zeros(rows.p))
+        else:
+            coordinates, span = standard_span(rows, moments, intercept)
+        if coordinates.size:  # else no row differs from another
+            outer = problem.objective(coordinates)
+            return outer, replace(outer, rows=span, coordinates=Coordinates.identity(coordinates.size))
     chosen: Coordinates | None = None
     if solver.coordinates == "round":
         k = problem.n_classes or 2
@@ -238,9 +254,8 @@ def _least_norm(
     c = objective.coordinates
     if c.blind is None:
         return coef, intercept
-    free, _ = np.linalg.qr(c.blind.weights)
     w = coef.T
-    shorter = w - free @ (free.T @ w)
+    shorter = c.blind.shortest(w)
     change = shorter - w
     if problem.fit_intercept:
         intercept = intercept - c.centre @ change
@@ -254,6 +269,6 @@ def _lift_path(account: Account, outer: Objective) -> Path | None:
         return None
     basis = outer.coordinates.basis
     assert basis is not None
-    coef = path.coef @ basis.T
+    coef = path.coef @ basis.T * outer.coordinates.scale
     intercept = path.intercept - coef @ outer.coordinates.centre if outer.fit_intercept else path.intercept
     return Path(coef, intercept, path.objective, path.gradient_norm)

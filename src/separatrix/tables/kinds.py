@@ -58,10 +58,11 @@ def infer_kinds(frame: pd.DataFrame, kinds: Mapping[str, str] | None = None) -> 
 
 def check_kinds(kinds: Mapping[str, str] | None, names: list[str]) -> dict[str, str]:
     """The kinds a user gave, refused where a column or a kind is unknown."""
+    known = set(names)
     for name, kind in (kinds or {}).items():
         if kind not in KINDS:
             raise TableError(f"kinds[{name!r}] is {kind!r}; a kind is one of {', '.join(KINDS)}")
-        if name not in names:
+        if name not in known:
             raise TableError(
                 f"kinds names the column {name!r}, which the table lacks; it has {listed(names)}"
             )

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.sources import TableLike
-from separatrix.problems.coordinates import singular_coordinates
+from separatrix.problems.coordinates import Coordinates, row_span, singular_coordinates, standard_span
 from separatrix.problems.objective import Objective
 from separatrix.verdict import build
 from separatrix.verdict.gaps import Certificate, certify
@@ -26,7 +26,8 @@ from separatrix.verdict.verdict import Status, Verdict
 
 Part = tuple[Objective, FloatArray, FloatArray]  # an objective, and the weights and intercept it is judged at
 NO_DIRECTION = "no direction was found along which the likelihood rises for ever"
-WIDE = 3000  # columns up to which their singular directions are looked for
+WIDE = 3000  # columns up to which their singular directions are looked for, and rows up to which theirs are
+DENSE_CELLS = 1 << 26  # cells up to which sparse rows are made dense to find their span
 
 
 class Fitted(Protocol):
@@ -87,7 +88,17 @@ def _runaway(model: Fitted, found: Separability | None, proven: bool) -> Verdict
 
 
 def _certificate(objective: Objective, coef: FloatArray, intercept: FloatArray, tol: float) -> Certificate:
-    """Certify in standardised columns; where that proves too little, along their singular directions."""
+    """Certify in standardised columns; where that proves too little, along their singular directions.
+
+    With fewer rows than columns neither a Hessian nor directions of all columns are formed: those of the rows serve.
+    """
+    if objective.proven and objective.rows.n < objective.rows.p and _in_memory(objective):
+        found = _certified(objective, coef, intercept, hessian_limit=0) if objective.ridge > 0 else None
+        if found is not None and found.gap <= _goal(tol, found.objective):
+            return found
+        inside = _in_span(objective, coef, intercept)
+        if inside is not None:
+            return inside if found is None or inside.gap < found.gap else found
     found = _certified(objective, coef, intercept)
     if found.gap <= _goal(tol, found.objective) or objective.rows.p > WIDE:
         return found
@@ -104,15 +115,47 @@ def _certificate(objective: Objective, coef: FloatArray, intercept: FloatArray, 
     return inside if inside.gap < found.gap else found
 
 
-def _certified(objective: Objective, coef: FloatArray, intercept: FloatArray) -> Certificate:
+def _in_memory(objective: Objective) -> bool:
+    """Whether the span of the rows can be found: they are in memory, few, and dense or small enough to become so."""
+    rows = objective.rows
+    return not rows.lazy and rows.n <= WIDE and (not rows.sparse or rows.n * rows.p <= DENSE_CELLS)
+
+
+def _in_span(objective: Objective, coef: FloatArray, intercept: FloatArray) -> Certificate | None:
+    """The certificate in the span of wide rows; weights outside it change no score and cost their penalty.
+
+    None where no row differs from another, and there is no span.
+    """
+    rows, one = objective.rows, objective.fit_intercept
+    moments = rows.moments()
+    if objective.ridge > 0:
+        coordinates, inner = row_span(rows, moments.mean if one else np.zeros(rows.p))
+    else:
+        coordinates, inner = standard_span(rows, moments, one)
+    if not coordinates.size:
+        return None
+    outer = objective.in_coordinates(coordinates)
+    theta = outer.from_user(coef, intercept)
+    seen = replace(outer, rows=inner, coordinates=Coordinates.identity(coordinates.size))
+    found = _with_unseen(objective, certify(seen, theta), coef, outer.to_user(theta)[0])
+    return found if objective.ridge > 0 or coordinates.blind is None else replace(found, unique=False)
+
+
+def _certified(
+    objective: Objective, coef: FloatArray, intercept: FloatArray, hessian_limit: int = WIDE
+) -> Certificate:
     """The certificate at θ, and the penalty of what θ cannot express.
 
     That is a part common to all classes and the weights of constant columns: no score depends on them, so all
     of ½λ(‖w‖² − ‖w seen‖²) is distance from the minimum.
     """
     theta = objective.from_user(coef, intercept)
-    found = certify(objective, theta)
-    seen = objective.to_user(theta)[0]
+    found = certify(objective, theta, hessian_limit=hessian_limit)
+    return _with_unseen(objective, found, coef, objective.to_user(theta)[0])
+
+
+def _with_unseen(objective: Objective, found: Certificate, coef: FloatArray, seen: FloatArray) -> Certificate:
+    """``found`` of the weights ``seen``, and the penalty of what they lack of ``coef``."""
     extra = 0.5 * objective.ridge * float(np.sum((coef - seen) * (coef + seen)))
     value, gap = found.objective + extra, found.gap + max(extra, 0.0)
     free = objective.ridge == 0 and not objective.coordinates.scale.all()  # a column that says nothing

@@ -53,6 +53,7 @@ def cases() -> dict[str, tuple[Any, Any, Any]]:
         if name in VARIANTS:
             found[name] = case
     found["kernel_perceptron-no_surface"] = (separatrix.KernelPerceptron(kernel="linear"), t.X, t.two)
+    found |= wide_cases()
     encoder = separatrix.TableEncoder(kinds={"when": "date", "said": "text"})
     days = [f"2024-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(TRAINED)]
     found["encoder-dates_and_words"] = (
@@ -61,6 +62,21 @@ def cases() -> dict[str, tuple[Any, Any, Any]]:
         None,
     )
     return found
+
+
+def wide_cases() -> dict[str, tuple[Any, Any, Any]]:
+    """Fewer rows than columns: covariances are kept as rows."""
+    rng = np.random.default_rng(4)
+    X, y = rng.standard_normal((12, 16)), np.arange(12) % 3
+    few = X * np.where(np.arange(16) < 2, 1.0, 1e5)  # a penalty that is felt in two columns alone
+    LDA, QDA = separatrix.LinearDiscriminantAnalysis, separatrix.QuadraticDiscriminantAnalysis
+    return {
+        "wide-lda": (LDA(), X, y),
+        "wide-lda-shrunk": (LDA(solver="lsqr", shrinkage=0.2), X, y),
+        "wide-qda": (QDA(), X, y),
+        "wide-qda-regularised": (QDA(reg_param=0.1), X, y),
+        "wide-qda-folded": (QDA(reg_param=0.1), few, y),
+    }
 
 
 def small(model: Any) -> Any:

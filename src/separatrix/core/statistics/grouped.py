@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,7 +112,7 @@ class GroupMoments(Statistic):
 
     def spread(self, index: NDArray[np.intp], k: int) -> Self:
         """The same facts among k classes: class c becomes index[c]."""
-        return type(self)(*(_spread(getattr(self, name), index, k) for name in self.__slots__))
+        return type(self)(*(spread_out(getattr(self, name), index, k) for name in self.__slots__))
 
     def pooled(self) -> Self:
         """All classes as one: (1, p), the spread between classes included."""
@@ -124,7 +124,7 @@ class GroupMoments(Statistic):
     def __add__(self, other: Self) -> Self:
         self._check_same_shape(other)
         with np.errstate(all="ignore"):
-            mean, tail, delta, share = _merged(self, other, self.weight, other.weight)
+            mean, tail, delta, share = merged_means(self, other, self.weight, other.weight)
             second = self.second + other.second + delta * delta * share
         return type(self)(self.weight + other.weight, mean, tail, second)
 
@@ -231,6 +231,23 @@ class GroupScatter(Statistic):
             mean, tail = two_sum(shift, offset)
         return cls(count, mean, tail, scatter, np.asarray(group))
 
+    def covariance(self, g: int, weight: float) -> FloatArray:
+        """S_g / weight; the identity where there are no rows."""
+        return self.scatter[g] / weight if weight > 0 else np.eye(self.mean.shape[1])
+
+    def diagonals(self) -> FloatArray:
+        """The diagonal of every S_g: (G, p)."""
+        return np.einsum("gii->gi", self.scatter)
+
+    def explained(self, root: FloatArray, g: int | None = None) -> float:
+        """tr (TᵀS_gT), or of the sum of all S."""
+        scatter = self.scatter.sum(axis=0) if g is None else self.scatter[g]
+        return float(np.sum(root * (scatter @ root)))
+
+    def gram(self) -> Self:
+        """Itself: what a `SpanScatter` becomes once it has as many rows as columns."""
+        return self
+
     def spread(self, index: NDArray[np.intp], k: int, group: NDArray[np.intp]) -> Self:
         """The same facts among k classes in the given groups: class c becomes index[c]."""
         out = type(self).zero(group, self.mean.shape[1])
@@ -241,9 +258,10 @@ class GroupScatter(Statistic):
         return type(self)(weight, mean, tail, scatter, np.asarray(group))
 
     def __add__(self, other: Self) -> Self:
+        other = other.gram() if hasattr(other, "gram") else other  # kept as rows (spans.py)
         self._check_same_shape(other)
         with np.errstate(all="ignore"):
-            mean, tail, delta, parts = _merged(self, other, self.weight[:, None], other.weight[:, None])
+            mean, tail, delta, parts = merged_means(self, other, self.weight[:, None], other.weight[:, None])
             scatter, share = self.scatter + other.scatter, parts[:, 0]
             for g in range(len(scatter)):
                 mine = (self.group == g) & (share > 0)
@@ -267,7 +285,7 @@ class GroupSums(Statistic):
         return cls(np.zeros((k, p)), np.zeros(k))
 
     def spread(self, index: NDArray[np.intp], k: int) -> Self:
-        return type(self)(*(_spread(getattr(self, name), index, k) for name in self.__slots__))
+        return type(self)(*(spread_out(getattr(self, name), index, k) for name in self.__slots__))
 
     def __add__(self, other: Self) -> Self:
         self._check_same_shape(other)
@@ -316,7 +334,7 @@ class GroupCounts(Statistic):
         return cls(tuple(tables))
 
     def spread(self, index: NDArray[np.intp], k: int) -> Self:
-        return type(self)(tuple(_spread(table, index, k) for table in self.tables))
+        return type(self)(tuple(spread_out(table, index, k) for table in self.tables))
 
     def recode(self, places: Sequence[NDArray[np.intp] | None]) -> Self:
         """Level l of column j becomes places[j][l] (None: as it is)."""
@@ -341,15 +359,15 @@ def _padded_sum(a: FloatArray, b: FloatArray) -> FloatArray:
     return total
 
 
-def _spread(old: FloatArray, index: NDArray[np.intp], k: int) -> FloatArray:
+def spread_out(old: FloatArray, index: NDArray[np.intp], k: int) -> FloatArray:
     """Class c of old (K, …) becomes index[c] of k."""
     new = np.zeros((k, *old.shape[1:]))
     new[index] = old
     return new
 
 
-def _merged(
-    a: GroupMoments | GroupScatter, b: GroupMoments | GroupScatter, of_a: FloatArray, of_b: FloatArray
+def merged_means(
+    a: Any, b: Any, of_a: FloatArray, of_b: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Chan's rule for means of weight ``of_a`` and ``of_b``: mean, tail, δ and the weight w_a w_b/W of δ²."""
     total, first = of_a + of_b, of_a >= of_b

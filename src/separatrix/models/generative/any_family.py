@@ -165,7 +165,8 @@ class GenerativeClassifier(Generative):
         if self._full:
             means, sigmas = (np.asarray(found[name], dtype=np.float64) for name in ("mean", "covariance"))
             group = np.zeros(len(means), dtype=np.intp) if self.shared_scale else np.arange(len(means))
-            m, S = rows.scatters(group, means, sigmas)
+            s = rows.scatters(group, means, sigmas)
+            m, S = s.mean, s.scatter
             size = np.bincount(group, rows.weight)
             scale = np.sqrt(np.maximum(np.einsum("gii->i", S) / rows.total, 1e-300))
             total = verified.Equations()

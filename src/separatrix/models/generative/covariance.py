@@ -18,6 +18,7 @@ from sklearn.base import clone
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import GroupScatter
+from separatrix.core.statistics.spans import SpanCovariance, SpanScatter
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows
 
@@ -26,14 +27,14 @@ from separatrix.data.rows import Block, Rows
 class WhiteningRoot:
     """Σ through T with TᵀΣT = I on the directions that vary; ``thin``: columns in directions without spread."""
 
-    root: FloatArray  # T: (p, directions that vary)
+    root: Any  # T: (p, directions that vary), or what multiplies as it does (span.py)
     log_det: float
-    sigma: FloatArray  # Σ, eigenvalues below tol² raised to it, one in a direction that never varies
+    sigma: Any  # Σ, eigenvalues below tol² raised to it, one in a direction that never varies
     thin: np.ndarray
     rank: int
     residual: float
-    half: FloatArray  # H with H Hᵀ = Σ on the directions that vary
-    out: FloatArray  # unit directions of columns, each divided by its spread, that were left out or raised
+    half: Any  # H with H Hᵀ = Σ on the directions that vary
+    out: Any  # unit directions of columns, each divided by its spread, that were left out or raised
 
     @classmethod
     def of(
@@ -64,30 +65,70 @@ class WhiteningRoot:
         return cls(root, log_det, full, thin, int((~below).sum()), residual, back, out)
 
 
-def shrunk(sigma: FloatArray, shrinkage: Any, weight: float, fourth: float | None) -> FloatArray:
+def shrunk(sigma: Any, shrinkage: Any, weight: float, fourth: float | None) -> Any:
     """(1 − s) Σ + s (tr Σ / p) I; "auto": Ledoit–Wolf's s, in columns of unit spread as scikit-learn takes it."""
     if shrinkage is None:
         return sigma
     p = len(sigma)
+    if isinstance(sigma, SpanCovariance):
+        return _shrunk_span(sigma, shrinkage, weight, fourth)
     if shrinkage != "auto":
         return (1 - shrinkage) * sigma + np.eye(p) * (shrinkage * np.trace(sigma) / p)
     assert fourth is not None
     scale = np.sqrt(np.diag(sigma))
     scale = np.where(scale > 0, scale, 1.0)
     unit = sigma / np.outer(scale, scale)
-    mu, squares = np.trace(unit) / p, float(np.sum(unit**2))
-    beta = (fourth / weight - squares) / (p * weight)
-    delta = squares / p - mu**2
-    s = 0.0 if delta <= 0 else min(max(beta, 0.0), delta) / delta
+    mu, s = _ledoit_wolf(p, np.trace(unit), float(np.sum(unit**2)), weight, fourth)
     return ((1 - s) * unit + np.eye(p) * (s * mu)) * np.outer(scale, scale)
 
 
-def fourth_moments(rows: Rows, s: GroupScatter) -> FloatArray:
+def _ledoit_wolf(p: int, trace: float, squares: float, weight: float, fourth: float) -> tuple[float, float]:
+    """μ = tr Σ / p and the share s of μI, from tr Σ, Σ_jl Σ_jl² and Σ w ‖z‖⁴."""
+    mu = trace / p
+    beta = (fourth / weight - squares) / (p * weight)
+    delta = squares / p - mu**2
+    return mu, 0.0 if delta <= 0 else min(max(beta, 0.0), delta) / delta
+
+
+def _shrunk_span(
+    sigma: SpanCovariance, shrinkage: Any, weight: float, fourth: float | None
+) -> SpanCovariance:
+    """`shrunk` where Σ is kept as rows: what is added is diagonal."""
+    p = len(sigma)
+    if shrinkage != "auto":
+        return (1 - shrinkage) * sigma + (shrinkage * sigma.trace() / p) * SpanCovariance.identity(p)
+    assert fourth is not None
+    scale = np.sqrt(sigma.diagonal())
+    scale = np.where(scale > 0, scale, 1.0)
+    unit = sigma.in_units(scale)
+    mu, s = _ledoit_wolf(p, unit.trace(), unit.squares(), weight, fourth)
+    return (1 - s) * sigma + SpanCovariance.of_diagonal(s * mu * scale**2)
+
+
+def averaged(share: FloatArray, sigmas: list[Any]) -> Any:
+    """Σ_k share_k Σ_k."""
+    if any(isinstance(sigma, SpanCovariance) for sigma in sigmas):
+        parts = [float(part) * sigma for part, sigma in zip(share, sigmas, strict=True)]
+        return sum(parts[1:], start=parts[0])
+    return np.tensordot(share, np.array(sigmas), axes=1)
+
+
+def diagonal_of(sigma: Any) -> FloatArray:
+    """The diagonal of a covariance of either kind."""
+    return sigma.diagonal() if isinstance(sigma, SpanCovariance) else np.diag(sigma)
+
+
+def of_diagonal(like: Any, d: FloatArray) -> Any:
+    """diag d, as a covariance of the kind of ``like``."""
+    return SpanCovariance.of_diagonal(d) if isinstance(like, SpanCovariance) else np.diag(d)
+
+
+def fourth_moments(rows: Rows, s: GroupScatter | SpanScatter) -> FloatArray:
     """Σ_i w_i ‖z_i‖⁴ of each class, z in columns of unit spread: Ledoit–Wolf needs it, and a sweep of its own."""
     if s.group.max(initial=0) + 1 != len(s.group):
         raise ValueError("Ledoit–Wolf needs a covariance a class")
     with np.errstate(all="ignore"):
-        spread = np.sqrt(np.einsum("kii->ki", s.scatter) / s.weight[:, None])
+        spread = np.sqrt(s.diagonals() / s.weight[:, None])
     return sweep(_fourth, rows, (s.mean, np.where(spread > 0, spread, 1.0)))[0]
 
 

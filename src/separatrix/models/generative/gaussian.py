@@ -12,7 +12,8 @@ not, and the verdict names the columns that take part.
 Means, priors and, of QDA, ``rotations_`` and ``scalings_`` are the state, read anew by every prediction; T, which
 keeps more digits where columns differ in unit, serves a covariance that was not edited.
 Missing cells: a row counts by the marginal density of what is there; fitting is then EM over the cells, which
-has no closed form. Cost O(np²) for a fit and for QDA's prediction, O(npK) for LDA's.
+has no closed form. Cost O(np²) for a fit and for QDA's prediction, O(npK) for LDA's; with fewer rows than columns
+O(n²p) for either (span.py).
 """
 
 from __future__ import annotations
@@ -26,26 +27,27 @@ from numpy.typing import ArrayLike
 
 from separatrix.core.numerics import LOG_2PI, FloatArray
 from separatrix.core.statistics.grouped import GroupMoments, GroupScatter, Members
+from separatrix.core.statistics.spans import SpanCovariance, SpanScatter
 from separatrix.data.checks import check_positive
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows
 from separatrix.data.sources import TableLike
-from separatrix.models.generative.common import Generative
 from separatrix.models.generative.covariance import WhiteningRoot, estimated, fourth_moments
 from separatrix.models.generative.facts import ClassFacts
-from separatrix.models.generative.impossible import Findings
+from separatrix.models.generative.gaussian_solution import GaussianSolution
 from separatrix.models.generative.missing import column_moments, completed, incomplete, marginal, members_of
+from separatrix.models.generative.span import KEPT_AS_ROWS
+from separatrix.models.generative.span_verified import span_equations, span_scatter
 from separatrix.models.generative.state import publish, report, state
 from separatrix.models.generative.verified import Equations, LabelledRows, gaussian_equations
 
+MATRIX_BYTES = 4 << 30  # memory up to which EM may keep matrices (p, p)
 
-class Gaussian(Generative):
+
+class Gaussian(GaussianSolution):
     """What the discriminants share; a subclass says which classes share a covariance and how it is estimated."""
 
-    tol: float
-    shrinkage: Any
     covariance_estimator: Any = None
-    _estimated: list[FloatArray] | None = None  # Σ_k by the covariance_estimator
     _prior_name = "priors_"
     means_: Any
     priors_: Any
@@ -65,10 +67,6 @@ class Gaussian(Generative):
 
     def _groups(self, classes: np.ndarray) -> np.ndarray:
         """The covariance each class uses: (K,) of 0 … G−1."""
-        raise NotImplementedError
-
-    def _covariances(self, facts: ClassFacts, fourth: FloatArray | None) -> list[FloatArray]:
-        """Σ_g from the scatters; ``fourth``: Σ ‖z‖⁴ of each class in unit columns, for Ledoit–Wolf."""
         raise NotImplementedError
 
     def _check_parameters(self) -> None:
@@ -93,6 +91,11 @@ class Gaussian(Generative):
                 yield block.X[part], members
 
         group = self._groups(self._classes_at_hand)
+        if self._wide:
+            cells, members = block.X, block.members(k, slice(0, block.n))
+            if incomplete(cells) is None:
+                return ClassFacts(members.count, SpanScatter.of(cells, members, group))
+            return super()._block_facts(block, k)
         plain = block.weight is None and block.X.dtype == np.float64 and block.n > block.X.shape[1]
         if plain and not group.any():
             near = _plain_scatter(block, k)
@@ -103,18 +106,25 @@ class Gaussian(Generative):
             return ClassFacts(count, scatter)
         return super()._block_facts(block, k)
 
-    def _facts(self, cells: np.ndarray, members: Members) -> GroupScatter:
+    def _facts(self, cells: np.ndarray, members: Members) -> GroupScatter | SpanScatter:
         """Scatters of the complete rows; of incomplete ones too, by their expectation, once there is a model."""
         group = self._groups(self._classes_at_hand)
         bad = incomplete(cells)
+        kind: type[GroupScatter | SpanScatter] = SpanScatter if self._wide else GroupScatter
         if bad is None:
-            return GroupScatter.of(cells, members, group)
-        total = GroupScatter.of(cells[~bad], members_of(members, ~bad), group)
+            return kind.of(cells, members, group)
+        total = kind.of(cells[~bad], members_of(members, ~bad), group)
         if not self._in_em:
             return total
         return total + completed(self.means_, self._sigma, cells[bad], members_of(members, bad), group)
 
     _in_em = False
+    _wide = False  # whether the rows at hand are fewer than the columns, and kept as rows
+
+    def _labelled_rows(self, *args: Any, **how: Any) -> tuple[Rows, np.ndarray]:
+        rows, classes = super()._labelled_rows(*args, **how)
+        self._wide = rows.n < rows.p
+        return rows, classes
 
     def _spread(self, facts: ClassFacts, index: np.ndarray, k: int) -> ClassFacts:
         weight = np.zeros(k)
@@ -144,6 +154,16 @@ class Gaussian(Generative):
         if given:
             raise ValueError(f"{what}: {given} needs all rows at once, labelled and complete; give a number")
 
+    def _refuse_wide(self, rows: Rows, what: str) -> None:
+        """EM of missing cells leaves a covariance of every pattern, which no rows stand for: (p, p) it is."""
+        needed = 8.0 * rows.p**2 * (4 + 2 * len(self._classes_at_hand))
+        if rows.n < rows.p and needed > MATRIX_BYTES:
+            raise ValueError(
+                f"{what} in {rows.p} columns: EM keeps the covariances of what is missing, matrices of {rows.p} × "
+                f"{rows.p} numbers and about {needed / 2**30:.0f} GiB in all; fill the cells (SimpleImputer), keep "
+                "fewer columns, or use GaussianNB, which needs no covariance"
+            )
+
     def _start_of_em(self, rows: Rows, facts: ClassFacts, classes: np.ndarray, reset: bool) -> bool:
         """Rows with missing cells: start from variances column by column, then EM."""
         complete = np.allclose(facts.weight, facts.of_x.weight, rtol=1e-12, atol=0)
@@ -159,6 +179,8 @@ class Gaussian(Generative):
             raise ValueError(
                 "partial_fit takes complete rows here: missing cells need EM, and that all rows at once (fit)"
             )
+        self._refuse_wide(rows, "missing cells")
+        self._wide = False
         moments: GroupMoments = sweep(column_moments, rows, len(classes))[0]
         pooled = moments.pooled()
         nothing = pooled.weight[0] == 0
@@ -179,107 +201,6 @@ class Gaussian(Generative):
         return True
 
     # ---- parameters ----
-
-    def _solve(self, facts: ClassFacts, findings: Findings) -> tuple[float, float]:
-        s: GroupScatter = facts.of_x
-        means, self._group = np.array(s.mean), s.group
-        self._estimates = self._covariances(facts, getattr(self, "_fourth", None))
-        scale, basis = self._common(s, self._estimates, findings)
-        shared = len(self._estimates) == 1
-        whitened = [WhiteningRoot.of(sigma, scale, basis, self.tol, shared) for sigma in self._estimates]
-        self._directions = whitened[0].root.shape[1]
-        self._whiten, self._log_det = [w.root for w in whitened], [w.log_det for w in whitened]
-        self._sigma = [w.sigma for w in whitened]
-        self._say(whitened, s, scale, findings)
-        self._set_forms(means, whitened)
-        loss = 0.0
-        for g, white in enumerate(whitened):
-            scatter = s.scatter.sum(axis=0) if shared else s.scatter[g]
-            weight = float(s.weight.sum() if shared else s.weight[s.group == g].sum())
-            explained = float(np.sum(white.root * (scatter @ white.root)))
-            loss += 0.5 * (explained + weight * (white.log_det + LOG_2PI * self._directions))
-        return max(w.residual for w in whitened), loss / facts.weight.sum()
-
-    def _common(
-        self, s: GroupScatter, estimates: list[FloatArray], findings: Findings
-    ) -> tuple[FloatArray, FloatArray]:
-        """Each column's total spread, and a basis of the directions in which the rows vary at all.
-
-        What no class varies in says nothing of any: constant columns, and columns that are sums of others. It is
-        left out for all classes alike, so that their densities stay comparable; unless shrinkage gave it spread.
-        """
-        p = s.mean.shape[1]
-        share = s.weight / max(s.weight.sum(), 1e-300)
-        offset = s.mean - share @ s.mean
-        total = s.scatter.sum(axis=0) / max(s.weight.sum(), 1e-300) + (offset.T * share) @ offset
-        spread = np.sqrt(np.maximum(np.diag(total), 0.0))
-        still = ~(spread > 1e-15 * np.max(np.abs(s.mean), axis=0, initial=0.0))
-        self._flat = still & np.all([np.diag(sigma) <= spread**2 for sigma in estimates], axis=0)
-        scale, live = np.where(still, 1.0, spread), np.flatnonzero(~self._flat)
-        if self._flat.any():
-            findings.append(f"{self._columns(self._flat)} constant: says nothing")
-        basis = np.zeros((p, len(live)))
-        basis[live] = np.eye(len(live))
-        if len(estimates) == 1:
-            return scale, basis
-        values, vectors = np.linalg.eigh((total / np.outer(scale, scale))[np.ix_(live, live)])
-        null = values < 1e-3 * self.tol**2
-        for sigma in estimates if null.any() else []:
-            unit = (sigma / np.outer(scale, scale))[np.ix_(live, live)]
-            null &= np.einsum("ij,ij->j", vectors, unit @ vectors) < self.tol**2
-        if null.any():
-            basis = np.zeros((p, int((~null).sum())))
-            basis[live] = vectors[:, ~null]
-            part = np.zeros(p, dtype=bool)
-            part[live] = (np.abs(vectors[:, null]) > 1e-2).any(axis=1)
-            findings.append(
-                f"singular covariance of all classes in {self._columns(part)} (rank {basis.shape[1]} of "
-                f"{len(live)}): directions in which nothing varies are left out"
-            )
-        return scale, basis
-
-    def _say(
-        self, whitened: list[WhiteningRoot], s: GroupScatter, scale: FloatArray, findings: Findings
-    ) -> None:
-        """What a reader should know of the covariances; by warning where it changes what the fit means."""
-        singular = []
-        for g, w in enumerate(whitened):
-            if w.thin.any() and s.weight[s.group == g].sum() > 0:
-                names = ", ".join(repr(c) for c in self.classes_[s.group == g].tolist()[:3])
-                whose = f"class {names}" if len(whitened) > 1 else "the classes"
-                singular.append(f"{whose} (rank {w.rank} of {len(w.thin)}) in {self._columns(w.thin)}")
-        if singular:
-            more = f"; and {len(singular) - 2} more" if len(singular) > 2 else ""
-            way_out = "; shrinkage would bound them" if self.shrinkage is None else ""
-            done = "left out" if len(whitened) == 1 else "raised to it"
-            # directions that all classes share and no class differs in are columns that repeat others: no harm
-            apart = (s.mean[s.weight > 0] / scale) @ whitened[0].out
-            harmless = len(whitened) == 1 and not (np.ptp(apart, axis=0) > self.tol).any()
-            (findings.append if harmless else findings.grave)(
-                f"singular covariance of {'; of '.join(singular[:2])}{more}: eigenvalues below tol² were "
-                f"{done}{way_out}"
-            )
-        still = self._still(s, scale)
-        if still and not singular:
-            findings.grave(
-                f"rows of {still} do not vary at all: shrinkage or reg_param alone made the covariance"
-            )
-        few = self.classes_[(s.weight > 0) & (s.weight < s.mean.shape[1] + 1)].tolist()
-        if len(whitened) > 1 and few:
-            names = ", ".join(repr(c) for c in few[:5])
-            findings.append(f"no more rows than columns in class{'es' if len(few) > 1 else ''} {names}")
-        if self.shrinkage is not None:
-            findings.append(f"shrinkage: {self.shrinkage}")
-
-    def _still(self, s: GroupScatter, scale: FloatArray) -> str:
-        """The classes whose raw scatter, before shrinkage, is nothing beside the spread of the table; "" if none."""
-        total = max(float(s.weight.sum()), 1e-300)
-        size = np.array([np.max(np.diag(S) / scale**2, initial=0.0) for S in s.scatter]) / total
-        flat = [g for g in range(len(size)) if size[g] <= 1e-28 and s.weight[s.group == g].sum() > 0]
-        names = [repr(c) for c in self.classes_[np.isin(s.group, flat) & (s.weight > 0)].tolist()]
-        if not names:
-            return ""
-        return "all classes" if len(names) == np.count_nonzero(s.weight) else f"class {', '.join(names[:5])}"
 
     def _set_forms(self, means: FloatArray, whitened: list[WhiteningRoot]) -> None:
         """Publish what hangs on the estimates."""
@@ -311,17 +232,25 @@ class Gaussian(Generative):
 
     # ---- verified ----
 
-    def _public_normals(self) -> tuple[FloatArray, FloatArray]:
-        """Means (K, p) and covariances (K, p, p) as the public numbers have them."""
+    def _public_normals(self) -> tuple[FloatArray, Any]:
+        """Means (K, p) and covariances (K, p, p) as the public numbers have them; a list where they are rows."""
         means = state(self, "means_", (len(self.classes_), self.n_features_in_))
-        sigmas = self.covariance_ if isinstance(self.covariance_, tuple) else (self.covariance_,)
+        kept = self.__dict__["covariance_"]
+        sigmas = kept if isinstance(kept, tuple) else (kept,)
+        if isinstance(sigmas[0], SpanCovariance):
+            return means, [sigmas[k if len(sigmas) > 1 else 0] for k in range(len(means))]
         return means, np.broadcast_to(np.asarray(sigmas, dtype=np.float64), (len(means), *sigmas[0].shape))
 
     def _equations(self, rows: LabelledRows) -> Equations:
         """Σ̂ follows from the scatter of the rows as the parameters say (`_covariances`)."""
         group, live = self._groups(self.classes_), rows.weight > 0
         means, sigmas = self._public_normals()
-        m, S = rows.scatters(group, means, sigmas)
+        s: GroupScatter | SpanScatter
+        if isinstance(sigmas, list) and rows.rows.n < rows.rows.p and not rows.incomplete:
+            s = span_scatter(rows, group)
+        else:
+            sigmas = np.array([np.asarray(sigma) for sigma in sigmas]) if isinstance(sigmas, list) else sigmas
+            s = rows.scatters(group, means, sigmas)
         now = copy(self)
         if self.covariance_estimator is not None:
             codes = np.where(
@@ -329,19 +258,23 @@ class Gaussian(Generative):
             )
             hard = rows.rows.with_targets(codes, rows.R.max(axis=1))
             now._estimated = estimated(hard, self.classes_.tolist(), self.covariance_estimator)
-        scatter = GroupScatter(rows.weight, m, np.zeros_like(m), S, group)
-        fourth = rows.fourths(m, S) if self.shrinkage == "auto" else None
-        wanted = now._covariances(ClassFacts(rows.weight, scatter), fourth)
+        m, fourth = s.mean, rows.fourths(s) if self.shrinkage == "auto" else None
+        wanted = now._covariances(ClassFacts(rows.weight, s), fourth)
         total = Equations()
         for g, sigma in enumerate(wanted):
             mine = live & (group == g) if len(wanted) > 1 else live
             if mine.any():
-                raw = (S[g] if len(wanted) > 1 else S.sum(axis=0)) / rows.total
-                share, found = rows.weight[mine] / rows.total, sigmas[mine][0]
-                total += gaussian_equations(share, means[mine], found, m[mine], sigma, raw, self.tol)
+                share, found = rows.weight[mine] / rows.total, sigmas[int(np.flatnonzero(mine)[0])]
+                if isinstance(s, SpanScatter):
+                    Z = s.factor(g if len(wanted) > 1 else None) / np.sqrt(rows.total)
+                    raw = SpanCovariance(Z, np.zeros(rows.rows.p))
+                    total += span_equations(share, means[mine], found, m[mine], sigma, raw, self.tol)
+                    continue
+                scatter = (s.scatter[g] if len(wanted) > 1 else s.scatter.sum(axis=0)) / rows.total
+                total += gaussian_equations(share, means[mine], found, m[mine], sigma, scatter, self.tol)
         return total + self._form_equations(rows, m, wanted)
 
-    def _form_equations(self, rows: LabelledRows, m: FloatArray, wanted: list[FloatArray]) -> Equations:
+    def _form_equations(self, rows: LabelledRows, m: FloatArray, wanted: list[Any]) -> Equations:
         """Of public numbers that follow from means and covariances; none here."""
         return Equations()
 
@@ -364,7 +297,7 @@ class Gaussian(Generative):
             return out
         out = np.empty((len(cells), len(self.means_)))
         for k, g in enumerate(self._group.tolist()):
-            u = np.dot(np.subtract(cells, self.means_[k], dtype=np.float64), self._whiten[g])
+            u = np.subtract(cells, self.means_[k], dtype=np.float64) @ self._whiten[g]
             out[:, k] = -0.5 * (np.einsum("ij,ij->i", u, u) + self._log_det[g])
         return out
 
@@ -372,13 +305,16 @@ class Gaussian(Generative):
         seen = np.count_nonzero(~np.isnan(cells[:, ~self._flat]), axis=1)
         base = -0.5 * LOG_2PI * np.minimum(seen, self._directions)
         if self._is_linear:
-            u = np.dot(np.subtract(cells, self._centre, dtype=np.float64), self._whiten[0])
+            u = np.subtract(cells, self._centre, dtype=np.float64) @ self._whiten[0]
             shared = -0.5 * (np.einsum("ij,ij->i", u, u) + self._log_det[0])
             base += np.where(np.isnan(shared), 0.0, shared)
         return base
 
     def _draw(self, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
-        values, vectors = np.linalg.eigh(self._sigma[self._group[k]])
+        sigma = self._sigma[self._group[k]]
+        if isinstance(sigma, KEPT_AS_ROWS):
+            return self.means_[k] + np.where(self._flat, 0.0, sigma.draw(n, rng))
+        values, vectors = np.linalg.eigh(sigma)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         root[self._flat] = 0.0
         return self.means_[k] + rng.standard_normal((n, len(values))) @ root.T

@@ -16,12 +16,13 @@ import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import GroupScatter
+from separatrix.core.statistics.spans import SpanScatter
 from separatrix.data.estimator import KW_ONLY, constructor
 from separatrix.models.generative.answers import differences
-from separatrix.models.generative.covariance import WhiteningRoot, shrunk
+from separatrix.models.generative.covariance import WhiteningRoot, diagonal_of, of_diagonal, shrunk
 from separatrix.models.generative.facts import ClassFacts
 from separatrix.models.generative.gaussian import Gaussian
-from separatrix.models.generative.state import Derived, Report, report
+from separatrix.models.generative.state import CovarianceReport, Derived, Report, report
 
 
 @constructor
@@ -58,7 +59,7 @@ class GaussianDiscriminant(Gaussian):
     em_max_iter: int = 500
     class_weight: Any = None
 
-    covariance_ = Report("edit means_ or priors_; covariances of several fits are joined by merge")
+    covariance_ = CovarianceReport("edit means_ or priors_; covariances of several fits are joined by merge")
     xbar_ = Report("edit means_ or priors_")
     coef_ = Derived("edit means_ or priors_")
     intercept_ = Derived("edit means_ or priors_")
@@ -116,16 +117,16 @@ class GaussianDiscriminant(Gaussian):
         order = {name: i for i, name in enumerate(dict.fromkeys(named[c] for c in labels))}
         return np.array([order[named[c]] for c in labels], dtype=np.intp)
 
-    def _covariances(self, facts: ClassFacts, fourth: FloatArray | None) -> list[FloatArray]:
-        s: GroupScatter = facts.of_x
-        found: list[FloatArray] = []
-        for g in range(len(s.scatter)):
+    def _covariances(self, facts: ClassFacts, fourth: FloatArray | None) -> list[Any]:
+        s: GroupScatter | SpanScatter = facts.of_x
+        found: list[Any] = []
+        for g in range(int(s.group.max()) + 1):
             weight = float(s.weight[s.group == g].sum())
-            sigma = s.scatter[g] / weight if weight > 0 else np.eye(s.mean.shape[1])
+            sigma = s.covariance(g, weight)
             if self.covariance == "diagonal":
-                sigma = np.diag(np.diag(sigma))
+                sigma = of_diagonal(sigma, diagonal_of(sigma))
             elif self.covariance == "spherical":
-                sigma = np.eye(len(sigma)) * np.trace(sigma) / len(sigma)
+                sigma = of_diagonal(sigma, np.full(len(sigma), diagonal_of(sigma).sum() / len(sigma)))
             found.append(shrunk(sigma, self.shrinkage, weight, None if fourth is None else fourth[g]))
         return found
 

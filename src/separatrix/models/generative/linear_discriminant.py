@@ -1,7 +1,8 @@
 """Linear discriminant analysis:  β_k·x + γ_k, β_k = Σ⁻¹μ_k, γ_k = −½ μ_kᵀΣ⁻¹μ_k + log π_k  ([6867] 3.1.1, [PC]; G1).
 
 The mathematics of the densities is in gaussian.py; here are how Σ is estimated, the public weights, which predict as
-they stand, and the directions of `transform`. Cost O(np²) for a fit, one sweep; O(npK) for a prediction.
+they stand, and the directions of `transform`. Cost O(np²) for a fit, one sweep, or O(n²p) with fewer rows than
+columns; O(npK) for a prediction.
 """
 
 from __future__ import annotations
@@ -15,17 +16,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import EPS, FloatArray, logsumexp
 from separatrix.core.statistics.grouped import GroupScatter
+from separatrix.core.statistics.spans import SpanCovariance, SpanScatter
 from separatrix.data.checks import is_count
 from separatrix.data.estimator import constructor
 from separatrix.data.sources import TableLike
 from separatrix.models.base import LinearClassifier
 from separatrix.models.generative.answers import differences
 from separatrix.models.generative.common import Generative
-from separatrix.models.generative.covariance import WhiteningRoot, shrunk
+from separatrix.models.generative.covariance import WhiteningRoot, averaged, shrunk
 from separatrix.models.generative.facts import ClassFacts
 from separatrix.models.generative.gaussian import Gaussian, check_solver
 from separatrix.models.generative.missing import incomplete
-from separatrix.models.generative.state import Report, publish, report, state
+from separatrix.models.generative.span_verified import span_axes
+from separatrix.models.generative.state import CovarianceReport, Report, publish, report, state
 from separatrix.models.generative.verified import Equations, LabelledRows, axes_of
 
 
@@ -53,7 +56,7 @@ class LinearDiscriminantAnalysis(
     `decision_function` go by them as they stand, and once edited there is no density any more (`score_samples`,
     `sample`, rows with missing cells are refused); xbar_ and scalings_ for `transform`; rule_, means_, priors_,
     covariance_, explained_variance_ratio_, classes_, verdict_. With solver "svd" β_k = Σ⁻¹(μ_k − x̄), as
-    scikit-learn has it: what all classes share is no fact of the rule. Cost O(np²), one sweep.
+    scikit-learn has it: what all classes share is no fact of the rule. Cost O(np²) or O(n²p), one sweep.
 
     Examples
     --------
@@ -80,7 +83,7 @@ class LinearDiscriminantAnalysis(
     _instead = "edit coef_ and intercept_, which predict, or fit with priors="
     means_ = Report(_instead)
     priors_ = Report(_instead)
-    covariance_ = Report(_instead)
+    covariance_ = CovarianceReport(_instead)
     explained_variance_ratio_ = Report("edit scalings_, which transform")
 
     @property  # type: ignore[misc]
@@ -111,18 +114,18 @@ class LinearDiscriminantAnalysis(
     def _groups(self, classes: np.ndarray) -> np.ndarray:
         return np.arange(len(classes)) if self._by_class else np.zeros(len(classes), dtype=np.intp)
 
-    def _covariances(self, facts: ClassFacts, fourth: FloatArray | None) -> list[FloatArray]:
-        s: GroupScatter = facts.of_x
+    def _covariances(self, facts: ClassFacts, fourth: FloatArray | None) -> list[Any]:
+        s: GroupScatter | SpanScatter = facts.of_x
         total = float(s.weight.sum())
         if not self._by_class:
-            return [shrunk(s.scatter[0] / total, self.shrinkage, total, None)]
+            return [shrunk(s.covariance(0, total), self.shrinkage, total, None)]
         live = s.weight > 0
         if self._estimated is not None:
             return [np.tensordot(state(self, "priors_", s.weight.shape), np.array(self._estimated), axes=1)]
-        each = [shrunk(s.scatter[k] / w, self.shrinkage, w, None if fourth is None else fourth[k])
+        each = [shrunk(s.covariance(k, w), self.shrinkage, w, None if fourth is None else fourth[k])
                 for k, w in enumerate(s.weight) if w > 0]  # fmt: skip
         share = self.class_prior_[live] if self.solver != "svd" else s.weight[live] / total
-        return [np.tensordot(share, np.array(each), axes=1)]
+        return [averaged(share, each)]
 
     def _set_forms(self, means: FloatArray, whitened: list[WhiteningRoot]) -> None:
         self._group = np.zeros(len(means), dtype=np.intp)
@@ -238,10 +241,11 @@ class LinearDiscriminantAnalysis(
         own = joint[np.arange(len(joint)), codes]
         return np.where(codes < 0, 0.0, logsumexp(joint) - own)
 
-    def _form_equations(self, rows: LabelledRows, m: FloatArray, wanted: list[FloatArray]) -> Equations:
+    def _form_equations(self, rows: LabelledRows, m: FloatArray, wanted: list[Any]) -> Equations:
         """coef_ and intercept_ against Σ̂⁻¹(m_k − x̄), by differences between classes and scores at x̄."""
         prior = self._priors(rows.weight)
-        unit, T, least = axes_of(wanted[0], self.tol)
+        axes = span_axes if isinstance(wanted[0], SpanCovariance) else axes_of
+        unit, T, least = axes(wanted[0], self.tol)
         middle = prior @ np.where((rows.weight > 0)[:, None], m, 0.0)
         inner = (m - middle) @ T
         with np.errstate(all="ignore"):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import GroupMoments, GroupScatter, Members
 from separatrix.data.rows import Block
 from separatrix.models.generative.answers import InfiniteCell
+from separatrix.models.generative.span import KEPT_AS_ROWS, root_of_columns
 
 
 def incomplete(cells: np.ndarray) -> np.ndarray | None:
@@ -66,13 +68,19 @@ def completed(
 
 
 def marginal(
-    means: FloatArray, sigmas: list[FloatArray], group: np.ndarray, flat: np.ndarray, cells: np.ndarray
+    means: FloatArray, sigmas: list[Any], group: np.ndarray, flat: np.ndarray, cells: np.ndarray
 ) -> FloatArray:
     """Rows with missing cells: the density of the cells that are there."""
     out = np.empty((len(cells), len(means)))
     for rows, gone in patterns(cells):
         there = ~gone & ~flat
         for g in set(group.tolist()):
+            if isinstance(sigmas[g], KEPT_AS_ROWS):
+                root = root_of_columns(sigmas[g], there)
+                for k in np.flatnonzero(group == g).tolist():
+                    u = (cells[np.ix_(rows, there)] - means[k, there]) @ root
+                    out[rows, k] = -0.5 * (np.sum(u * u, axis=1) + root.log_det)
+                continue
             sigma = sigmas[g][np.ix_(there, there)]
             scale = np.sqrt(np.maximum(np.diag(sigma), 1e-300))
             values, vectors = np.linalg.eigh(sigma / np.outer(scale, scale))

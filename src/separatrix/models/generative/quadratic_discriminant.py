@@ -6,17 +6,35 @@ sweep; O(np²K) for a prediction.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import GroupScatter
+from separatrix.core.statistics.spans import SpanCovariance, SpanScatter
 from separatrix.data.estimator import KW_ONLY, constructor
-from separatrix.models.generative.covariance import WhiteningRoot, shrunk
+from separatrix.models.generative.covariance import WhiteningRoot, of_diagonal, shrunk
 from separatrix.models.generative.facts import ClassFacts
 from separatrix.models.generative.gaussian import Gaussian, check_solver
-from separatrix.models.generative.state import Report, report
+from separatrix.models.generative.span import SubspaceCovariance
+from separatrix.models.generative.state import CovarianceReport, Report, report
+
+
+class Axes:
+    """``rotations_`` and ``scalings_`` where the fit did not make them: p × p matrices, computed when read."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, model: Any, owner: type | None = None) -> Any:
+        if model is None:
+            return self
+        if "_sigma" not in model.__dict__:
+            raise AttributeError(f"{type(model).__name__!r} object has no attribute {self.name!r}")
+        model._make_axes()
+        return model.__dict__[self.name]
 
 
 @constructor
@@ -51,8 +69,10 @@ class QuadraticDiscriminantAnalysis(Gaussian):
     class_weight: Any = None
 
     _keeps = "parameters"
-    covariance_ = Report("edit rotations_ and scalings_, which predict")
+    covariance_ = CovarianceReport("edit rotations_ and scalings_, which predict")
     xbar_ = Report("edit means_ or priors_")
+    rotations_ = Axes()
+    scalings_ = Axes()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -63,38 +83,60 @@ class QuadraticDiscriminantAnalysis(Gaussian):
     def _groups(self, classes: np.ndarray) -> np.ndarray:
         return np.arange(len(classes))
 
-    def _covariances(self, facts: ClassFacts, fourth: FloatArray | None) -> list[FloatArray]:
-        s: GroupScatter = facts.of_x
-        found: list[FloatArray] = []
+    def _covariances(self, facts: ClassFacts, fourth: FloatArray | None) -> list[Any]:
+        s: GroupScatter | SpanScatter = facts.of_x
+        found: list[Any] = []
         for k, w in enumerate(s.weight):
-            sigma = s.scatter[k] / w if w > 0 else np.eye(s.mean.shape[1])
+            sigma = s.covariance(k, w)
             if self._estimated is not None:
                 sigma = self._estimated[k]
             sigma = shrunk(sigma, self.shrinkage, w, None if fourth is None else fourth[k])
-            found.append((1 - self.reg_param) * sigma + self.reg_param * np.eye(len(sigma)))
+            found.append(
+                (1 - self.reg_param) * sigma + self.reg_param * of_diagonal(sigma, np.ones(len(sigma)))
+            )
         return found
 
     def _set_forms(self, means: FloatArray, whitened: list[WhiteningRoot]) -> None:
         super()._set_forms(means, whitened)
         report(self, covariance_=tuple(self._estimates))
-        axes = [np.linalg.svd(w.half, full_matrices=False)[:2] for w in whitened]
-        self.rotations_ = [self._kept(u) for u, _ in axes]
-        self.scalings_ = [self._kept(s**2) for _, s in axes]
-        self._as_fitted = [a.copy() for a in (*self.rotations_, *self.scalings_)]
+        for name in ("rotations_", "scalings_", "_as_fitted"):
+            self.__dict__.pop(name, None)
+        if all(w.half is not None for w in whitened):
+            self._show_axes([np.linalg.svd(w.half, full_matrices=False)[:2] for w in whitened])
 
-    def _public_normals(self) -> tuple[FloatArray, FloatArray]:
+    def _show_axes(self, axes: list[Any]) -> None:
+        """Publish principal axes and the roots of variances along them, where they were not set by hand before."""
+        kept = [self._kept(u) for u, _ in axes], [self._kept(s**2) for _, s in axes]
+        self._as_fitted = [a.copy() for part in kept for a in part]
+        for name, part in zip(("rotations_", "scalings_"), kept, strict=True):
+            self.__dict__.setdefault(name, part)
+
+    def _make_axes(self) -> None:
+        """The axes of covariances kept as rows with spread in every column: all p of them, once somebody asks."""
+        axes = [np.linalg.eigh(sigma.dense())[::-1] for sigma in self._sigma]
+        self._show_axes([(vectors[:, ::-1], np.sqrt(values[::-1])) for vectors, values in axes])
+
+    def _public_normals(self) -> tuple[FloatArray, Any]:
+        means, sigmas = super()._public_normals()
+        if not self.__dict__.keys() & {"rotations_", "scalings_"}:
+            return means, sigmas
         axes = [
             (np.asarray(R, dtype=np.float64), S) for R, S in zip(self.rotations_, self.scalings_, strict=True)
         ]
-        return super()._public_normals()[0], np.array([(R * S) @ R.T for R, S in axes])
+        if isinstance(sigmas, list) and axes[0][0].shape[1] < len(sigmas[0]):
+            with np.errstate(invalid="ignore"):
+                return means, [SpanCovariance((R * np.sqrt(S)).T, np.zeros(len(R))) for R, S in axes]
+        return means, np.array([(R * S) @ R.T for R, S in axes])
 
     def _now(self) -> Self:
         now = super()._now()
+        if "_as_fitted" not in self.__dict__ and not self.__dict__.keys() & {"rotations_", "scalings_"}:
+            return now  # covariances of a wide table, whose axes nobody asked for; a model file of before
         k = len(self.classes_)
-        fitted = self.__dict__.get("_as_fitted")
-        if fitted is None:  # a model file of before
-            return now
         axes = [*self.rotations_, *self.scalings_]
+        fitted = self.__dict__.get("_as_fitted")
+        if fitted is None:
+            return now
         if [np.shape(a) for a in axes] != [a.shape for a in fitted]:
             raise ValueError(
                 "rotations_ and scalings_ of QuadraticDiscriminantAnalysis are lists of arrays, one a class, of the "
@@ -107,5 +149,8 @@ class QuadraticDiscriminantAnalysis(Gaussian):
                 R, S = (np.asarray(a, dtype=np.float64) for a, _ in pairs)
                 with np.errstate(all="ignore"):
                     now._whiten[i], now._log_det[i] = R / np.sqrt(S), float(np.sum(np.log(S)))
-                now._sigma[i] = (R * S) @ R.T
+                    half = (R * np.sqrt(S)).T
+                sigma = self._sigma[i]
+                kept = isinstance(sigma, SubspaceCovariance)
+                now._sigma[i] = replace(sigma, half=half.T) if kept else (R * S) @ R.T
         return now

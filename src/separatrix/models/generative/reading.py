@@ -54,8 +54,8 @@ class TableReader(PosteriorAnswers):
             wrong = [~np.isfinite(np.atleast_2d(getattr(part, "mean", 0.0))).all(axis=0)]
             if self._squares and hasattr(part, "second"):
                 wrong.append(~np.isfinite(part.second).all(axis=0))
-            if hasattr(part, "scatter"):
-                wrong.append(~np.isfinite(np.einsum("gii->gi", part.scatter)).all(axis=0))
+            if hasattr(part, "diagonals"):
+                wrong.append(~np.isfinite(part.diagonals()).all(axis=0))
             found = [int(np.flatnonzero(w)[0]) for w in wrong if w.any()]
             if found:
                 self._refuse_infinite_rows(rows)

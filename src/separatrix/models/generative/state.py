@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
+from separatrix.core.statistics.spans import SpanCovariance
 
 
 class Report:
@@ -72,6 +73,20 @@ class Derived(Report):
         raise AttributeError(
             f"{self.name} of {type(model).__name__} is computed from other numbers: {self.instead}"
         )
+
+
+class CovarianceReport(Report):
+    """A report of covariances (p, p), or a tuple of them: those that are kept as rows are made when they are read."""
+
+    def __get__(self, model: object, owner: type | None = None) -> Any:
+        value = super().__get__(model, owner)
+        if isinstance(value, tuple):
+            return _sealed(tuple(map(_as_matrix, value)))
+        return value if model is None else _sealed(_as_matrix(value))
+
+
+def _as_matrix(sigma: Any) -> Any:
+    return sigma.dense() if isinstance(sigma, SpanCovariance) else sigma
 
 
 def report(model: object, **values: Any) -> None:

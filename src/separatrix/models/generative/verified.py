@@ -34,6 +34,8 @@ from numpy.typing import ArrayLike
 
 from separatrix.core.families import Family
 from separatrix.core.numerics import EPS, LOG_2PI, FloatArray, softmax
+from separatrix.core.statistics.grouped import GroupScatter
+from separatrix.core.statistics.spans import SpanScatter
 from separatrix.data.door import is_dask, read_some_labels, read_weights, rows_of
 from separatrix.data.sources import TableLike
 from separatrix.models.generative.impossible import Watch
@@ -116,9 +118,7 @@ class LabelledRows:
             second = np.where(second > weight * (4 * EPS * mean) ** 2, second, 0.0)  # else rounding
         return weight, mean, second
 
-    def scatters(
-        self, group: np.ndarray, means: FloatArray, sigmas: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def scatters(self, group: np.ndarray, means: FloatArray, sigmas: FloatArray) -> GroupScatter:
         """Means (K, p), and Σ R (x − mean_k)(x − mean_k)ᵀ of each group of classes (G, p, p).
 
         A missing cell counts by its expectation under N(means_k, sigmas_k), and with the covariance that is left.
@@ -136,12 +136,18 @@ class LabelledRows:
             for (full, left), w in mine:
                 z = full - mean[k]
                 scatter[g] += (z.T * w) @ z + sum(w[rows].sum() * rest for rows, rest in left)
-        return mean, scatter
+        return GroupScatter(self.weight, mean, np.zeros_like(mean), scatter, np.asarray(group))
 
-    def fourths(self, mean: FloatArray, scatter: FloatArray) -> FloatArray:
+    @property
+    def incomplete(self) -> bool:
+        """Whether a cell is missing."""
+        return any(bool(np.isnan(cells).any()) for cells, _ in self)
+
+    def fourths(self, s: GroupScatter | SpanScatter) -> FloatArray:
         """Σ R ‖z‖⁴ of each class, z its rows in columns of unit spread: (K,)."""
+        mean = s.mean
         with np.errstate(all="ignore"):
-            spread = np.sqrt(np.einsum("kii->ki", scatter) / self.weight[:, None])
+            spread = np.sqrt(s.diagonals() / self.weight[:, None])
         spread = np.where(spread > 0, spread, 1.0)
         out = np.zeros(len(mean))
         for cells, R in self:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix.core.linear import LinearRule
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import EPS, FloatArray
 from separatrix.core.responses import GlmLoss
 from separatrix.inference.likelihood import Likelihood
 from separatrix.models.linear.existence import Existence
@@ -46,6 +46,9 @@ def glm_verdict(
     proven = problem.kind.proven and not np.isnan(problem.loss.bend)
     rounding = max(score_rounding(problem, fit) ** 2, outcome.floor)
     target = max(SOLVERS[fit.solver].goal(float(model.tol)), 1e-13) * abs(value) + 2 * rounding
+    # where columns fit every row, F is a difference of sums that leaves nothing: it is known to their rounding
+    null = existence.glm.null_deviance / (2 * problem.rows.total_weight)
+    target += EPS * null if np.isfinite(null) else 0.0
     if proven and outcome.stopped_by not in STOPPED_EARLY and not gap <= target:
         certificate = certify(fit.objective, outcome.theta)
         value, gap = certificate.objective, min(gap, certificate.gap)

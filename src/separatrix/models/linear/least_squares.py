@@ -25,7 +25,7 @@ from separatrix.data.sources import TableLike
 from separatrix.models.base import LinearClassifier
 from separatrix.models.linear.verdicts import single_findings
 from separatrix.models.parameters import listed
-from separatrix.solve.linear import LinearFit, Problem, minimise
+from separatrix.solve.linear import LinearFit, Problem, in_span, minimise
 from separatrix.solve.registry import NEWTON
 from separatrix.verdict import build
 from separatrix.verdict.from_objectives import Part, separated_classes, verdict_from_objectives
@@ -57,7 +57,8 @@ class LeastSquaresClassifier(LinearClassifier):
 
     Notes
     -----
-    One sweep, O(np²); exact to rounding. Rank-deficient columns get the shortest weights and are named.
+    One sweep, O(np²), or O(n²p) with fewer rows than columns; exact to rounding. Rank-deficient columns get the
+    shortest weights and are named.
 
     Examples
     --------
@@ -85,30 +86,35 @@ class LeastSquaresClassifier(LinearClassifier):
         began = time.perf_counter()
         self._check_parameters()
         rows, moments = self._read(X, y, sample_weight, reset=True)
-        statistic = self._statistic(rows)
-        solution = statistic.solve(float(self.alpha) * statistic.weight / rows.total_weight)
-        coef: FloatArray = solution.coef.T
-        intercept: FloatArray
-        intercept = (
-            statistic.target_mean - coef @ statistic.mean if self.fit_intercept else np.zeros(len(coef))
-        )
-        value, gap = _value_and_gap(statistic, coef, float(self.alpha) / rows.total_weight)
-        sweeps = 2.0 if isinstance(statistic, QRFactor) else 1.0
         self.n_iter_ = 1
         self.__dict__.pop("path_", None)
-        if self.solver == "newton":
+        wide = in_span(
+            self._problems(rows, moments)[0]
+        )  # fewer rows than columns: no matrix of columns is formed
+        if not wide:
+            statistic = self._statistic(rows)
+            solution = statistic.solve(float(self.alpha) * statistic.weight / rows.total_weight)
+            coef: FloatArray = solution.coef.T
+            intercept: FloatArray
+            intercept = (
+                statistic.target_mean - coef @ statistic.mean if self.fit_intercept else np.zeros(len(coef))
+            )
+            value, gap = _value_and_gap(statistic, coef, float(self.alpha) / rows.total_weight)
+            sweeps, aliased = 2.0 if isinstance(statistic, QRFactor) else 1.0, solution.aliased
+        if wide or self.solver == "newton":
             coef, intercept, fits = self._newton(rows, moments)
             value, gap = sum(f.outcome.value for f in fits), sum(f.outcome.gap for f in fits)
             sweeps = sum(f.sweeps for f in fits)
             self.n_iter_ = max(f.outcome.iterations for f in fits)
+            aliased = fits[0].aliased if wide else aliased
         self._keep_numbers(coef, intercept, rows, moments, bool(self.fit_intercept))
         shown = single_rounding(self.coef_, self.intercept_, np.sqrt(moments.variance))
         self.verdict_ = build.closed_form(
             self, scale="mean loss", objective=value, gap=max(gap, ROUNDING * value) + shown**2,
-            tol=max(1e-12 * value, 1e-26) + 2 * shown**2, unique=len(solution.aliased) == 0,
+            tol=max(1e-12 * value, 1e-26) + 2 * shown**2, unique=len(aliased) == 0,
             stopped_by=f"solved in {'one Newton step' if self.solver == 'newton' else 'closed form'}",
             sweeps=sweeps + 1, seconds=time.perf_counter() - began,
-            findings=(*self._findings(solution.aliased), *single_findings(shown)),
+            findings=(*self._findings(aliased), *single_findings(shown)),
         )  # fmt: skip
         return self
 

@@ -26,6 +26,7 @@ from separatrix.show.report_parts.sums import Form, Sum, link_of, values_at
 from separatrix.show.report_parts.words import cell_text, h
 
 MOST_ROWS = 1_500  # points of a picture
+MOST_CELLS = 40_000_000  # points of a plane times the columns of the table
 MOST_PARTS = 30  # classes of a confusion matrix that has room
 RULERS = 10  # columns of a nomogram
 LARGEST = 20  # coefficients
@@ -76,9 +77,11 @@ def regions(model: BaseEstimator, X: Any, y: ArrayLike, names: list[str] | None 
         keep = np.sort(np.random.default_rng(0).permutation(n)[:MOST_ROWS])
         X, y = take(X, keep), np.asarray(y)[keep]
 
+    steps = max(30, min(140, int((MOST_CELLS / X.shape[1]) ** 0.5)))  # of a wide table, a coarser picture
+
     def over(columns: Any) -> Display | str:
         draw = DecisionRegionsDisplay.from_estimator
-        return attempt(lambda: draw(model, X, y, columns=columns, steps=140, theme="light"))
+        return attempt(lambda: draw(model, X, y, columns=columns, steps=steps, theme="light"))
 
     found = over("lda" if X.shape[1] > 2 else None)
     if not isinstance(found, str) or hasattr(X, "tocsr"):

@@ -56,7 +56,7 @@ def data_hash(X: Any, y: ArrayLike) -> str:
 
             frame = nw.from_native(X, eager_only=True)
             made.update(repr([str(c) for c in frame.columns]).encode())
-            columns = [frame[:, j].to_numpy() for j in range(frame.shape[1])]
+            columns = [column.to_numpy() for column in frame.iter_columns()]
         else:
             columns = list(np.asarray(X).T)
         made.update(f"{len(columns)}".encode())
