@@ -65,7 +65,7 @@ SIZES = {
     "growth.stumps.DENSE_CELLS": 64,
     "models.ensemble.tree_cells.DENSE_CELLS": 0,
     "problems.gram.CHEAPER": 0,
-    "solve.smo.SINGLE_FROM": 0,
+    "solve.smo_state.SINGLE_FROM": 0,
 }
 WITH_SIZES = ("as they are", "float32", "float64, read-only", "sparse", "sparse, float32")
 

@@ -116,13 +116,15 @@ def one_blas_thread() -> Iterator[None]:
     shared, own = _blas_libraries()
     own_before = [lib.num_threads for lib in own]
     with _blas_lock:
-        first = _blas_depth == 0
-        if first:
+        if _blas_depth == 0:
             _blas_before = [lib.num_threads for lib in shared]
+            try:
+                _set_blas(shared, [1] * len(shared))
+            except BaseException:  # a Ctrl-C
+                _set_blas(shared, _blas_before)
+                raise
         _blas_depth += 1
-    try:  # nothing is called in between: a Ctrl-C there would leave BLAS on one thread for good
-        if first:
-            _set_blas(shared, [1] * len(shared))
+    try:  # nothing is called in between: what came there would leave BLAS on one thread for good
         if own:
             _set_blas(own, [1] * len(own))
         yield

@@ -38,7 +38,12 @@ class Tile:
     def of(
         cls, rows: Rows, c: Coordinates, loss: Loss, basis: FloatArray | None, fit_intercept: bool
     ) -> Tile | None:
-        """The tile of all rows, where they fit one; None elsewhere, and for sparse rows."""
+        """The tile of all rows, where they fit one; None elsewhere, and for sparse rows.
+
+        Nor where a basis rounds a sample's Gram matrix: it stretches what no row has, but rounding does in z.
+        """
+        if c.basis is not None and not c.delicate:
+            return None
         q = c.size + int(fit_intercept)
         width = max(q, rows.p) * (1 if basis is None else basis.shape[1])
         if rows.n_blocks > 1 or rows.sparse or 8 * rows.n * width > grid.TILE_BYTES:
