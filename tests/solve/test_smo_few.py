@@ -35,7 +35,7 @@ def test_it_is_the_answer_of_working_sets(kernel, kind, seed):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(smo, "few_steps", lambda *_: None)
         other = minimise(kernel, X, dual)
-    assert few.stopped_by == other.stopped_by == "gap ≤ tol" and few.rounds == 1
+    assert few.stopped_by == other.stopped_by == "gap ≤ tol"
     assert few.dual == pytest.approx(other.dual, rel=1e-9, abs=1e-9)
     np.testing.assert_allclose(few.score, other.score, atol=1e-6 * (1 + np.abs(other.score).max()))
     assert few.gap <= 1e-9 * max(few.primal, 1.0)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import EPS, FloatArray
 from separatrix.loops import smo as smo_loops
 from separatrix.problems.dual import Dual
 from separatrix.problems.kernels import Kernel, Points, whole
@@ -69,8 +69,12 @@ def _settle(columns: FloatArray, dual: Dual, v: FloatArray, beta: FloatArray) ->
     _, found, info = dposv(rows[:, free], right)
     if info != 0:
         return
-    d = found[:, 0] - found[:, 0].sum() / found[:, 1].sum() * found[:, 1]
-    moved = beta[free] + d
-    if np.all((moved > dual.low[free]) & (moved < dual.high[free])):
+    with np.errstate(all="ignore"):  # a factor of a singular matrix, which rounding let pass
+        d = found[:, 0] - found[:, 0].sum() / found[:, 1].sum() * found[:, 1]
+        moved, then = beta[free] + d, v - d @ rows
+        inside = np.all((moved > dual.low[free]) & (moved < dual.high[free]))
+        balanced = abs(float(d.sum())) <= 4 * EPS * float(np.abs(beta).sum())
+        settled = float(np.ptp(then[free])) <= 1e-6 * ROUGH * (1.0 + float(np.abs(dual.linear).max()))
+    if inside and balanced and settled:
         beta[free] = moved
-        v -= d @ rows
+        v[:] = then
