@@ -12,7 +12,7 @@ memory: the rows once more (scaled), and some tiles.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -44,7 +44,7 @@ class Points:
 
     def take(self, rows: Index | slice) -> Points:
         if self.index is not None:
-            return replace(self, index=self.index[rows])
+            return Points(self.cells, self.half, self.index[rows])
         return Points(self.cells[rows], self.half[rows] if len(self.half) else self.half)
 
 

@@ -15,7 +15,6 @@ Cost: about as many kernel values as (support vectors + some rounds of the worki
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -135,12 +134,12 @@ class _Descent(Search):
         if few is None or few.indefinite or few.steps >= self.max_steps:
             return None
         start, self.beta, self.score = self.beta, few.beta, few.score
-        found = self._solution("gap ≤ tol")
-        if not self._good(found):
-            self.beta = start
-            return None
         self.steps, self.rounds, self.values = few.steps, 1, self.n**2
-        return replace(found, steps=few.steps, rounds=1, values=self.values)
+        found = self._solution("gap ≤ tol")
+        if self._good(found):
+            return found
+        self.beta, self.steps, self.rounds = start, 0, 0
+        return None
 
     def _asked(self) -> DualSolution | None:
         """Some thousand rows, on those of the kernel matrix that are asked for; None as `_few`."""

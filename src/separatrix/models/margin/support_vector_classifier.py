@@ -21,6 +21,7 @@ from separatrix.core.margins import STATES, MarginReport
 from separatrix.core.numerics import FloatArray, Index
 from separatrix.data.checks import check_flag, check_known
 from separatrix.data.door import read_weights
+from separatrix.data.pool import one_blas_thread
 from separatrix.data.sources import TableLike
 from separatrix.data.together import together
 from separatrix.models.base import Classifier
@@ -63,7 +64,7 @@ class SupportVectorClassifier(Calibrated, SupportVectorMachine, Classifier):
         """Fit to rows X (n, p), or a kernel matrix (n, n), and labels y (n,); a weight multiplies the row's C."""
         began = time.perf_counter()
         self._check_parameters()
-        with threads(self.n_jobs):
+        with threads(self.n_jobs), one_blas_thread():
             before = self._before()
             cells = self._read_rows(X, sample_weight, reset=True)
             n = cells.shape[0]

@@ -120,8 +120,9 @@ class SVC(SupportVectorClassifier):
         """One machine, from the feasible point nearest to a β (rows of the machine,), often zero."""
         name = self._announce(machine)
         dual = Dual.classifier(machine.y, machine.C)
-        start = feasible(near, dual.low, dual.high)
-        fit = self._minimise(points, machine.rows, replace(dual, start=start), name=name)
+        if near.any():
+            dual = replace(dual, start=feasible(near, dual.low, dual.high))
+        fit = self._minimise(points, machine.rows, dual, name=name)
         if fit.stopped_by == "hulls meet":
             total = 0.5 * np.abs(fit.beta).sum()
             above, below = int((fit.beta > 0).sum()), int((fit.beta < 0).sum())
@@ -162,8 +163,6 @@ def feasible(beta: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     >>> feasible(np.array([1.0, 2.0, -1.0]), np.array([0.0, 0.0, -3.0]), np.array([3.0, 1.5, 0.0])).tolist()
     [0.0, 1.5, -1.5]
     """
-    if not beta.any():
-        return beta
     beta = np.clip(beta, low, high)
     off = float(beta.sum())
     sign = 1.0 if off > 0 else -1.0
