@@ -160,7 +160,8 @@ class Anchor:
 
 
 def damped_step(hessian: FloatArray, gradient: FloatArray, damping: float) -> FloatArray:
-    """−(H + μI)⁻¹∇F: short where rows have grown so sure that H no longer knows how F bends a little farther on, and
-    Newton's own step elsewhere. Columns are standardised: their curvature is that of the loss."""
-    step = factorise(hessian + damping * np.eye(len(hessian))).solve(gradient.T.ravel())
+    """−(H + μκI)⁻¹∇F, κ the mean of H's diagonal: short where rows have grown so sure that H no longer knows how F
+    bends a little farther on, and Newton's own step elsewhere."""
+    unit = damping * float(np.trace(hessian)) / len(hessian)
+    step = factorise(hessian + unit * np.eye(len(hessian))).solve(gradient.T.ravel())
     return -step.reshape(gradient.shape[::-1]).T

@@ -33,7 +33,7 @@ ILL_CONDITIONED = 1e-11  # reciprocal condition of H below which the caller shou
 PARABOLA_CONDITIONED = 1e-7  # and where one step has to be exact
 DEAR = 5.0  # sweeps without a Hessian that one with it costs, from where they may be slower
 CRAWLING = 0.6  # what a step may leave of the decrement then
-LEAST_DAMPING = 1e-2  # the first to be tried where a step is too long; a loss bends by ¼ at most
+LEAST_DAMPING = 1e-3  # the first to be tried where a step is too long, of the Hessian's mean diagonal
 SLOW = 0.3  # a step that leaves more than this of the decrement does not converge quadratically
 RUNAWAY_AFTER = 6  # such steps before separation is suspected
 RUNAWAY = "the weights run away"
@@ -291,22 +291,23 @@ def _descend(
     """(θ + d with F lower than before, to the noise of its sum; F there; the damping to begin the next step with).
 
     The notes' own way is α = 1, ½, ¼ … of the step. But where one level of a factor has run too far, so does the step
-    in its direction, and all others would wait for it: the step is damped instead (Levenberg and Marquardt).
+    in its direction, and all others would wait for it: the step is damped instead (Levenberg and Marquardt), and
+    those that follow a tenth as much each.
     """
-    slack, scale = 4 * noise, 1.0
-    for attempt in range(40):
+    slack, scale, less, wanted = 4 * noise, 1.0, 0.1 * damping if damping > LEAST_DAMPING else 0.0, order
+    for _ in range(40):
         trial = theta + scale * step
         new = account.evaluate(trial, order, **measure)
         if new.value <= at.value + 1e-4 * scale * float(np.vdot(at.gradient, step)) + slack:
-            return trial, new, damping if attempt else 0.1 * damping if damping > LEAST_DAMPING else 0.0
-        order = order if price < DEAR else 1
+            return trial, (new if order == wanted else account.evaluate(trial, wanted)), less
+        if not (plain or anchor.fresh(theta)):
+            break  # a Hessian of another place, or of a sample: look at this one's first
         if plain:
             scale *= 0.5
-        elif not anchor.fresh(theta):
-            break  # a Hessian of another place, or of a sample: look at this one's first
-        else:
+        else:  # a trial that may fail again; where it does not, a Hessian that knows the place
+            order, wanted = (2 if price < DEAR else 1), 2
             damping = max(10 * damping, LEAST_DAMPING)
-            step = anchor.damped_step(at.gradient, damping)
+            step, less = anchor.damped_step(at.gradient, damping), 0.1 * damping
     return theta, account.evaluate(theta, 2), damping
 
 
