@@ -10,7 +10,6 @@ predictions go through the list as it stands. Shapes: X (n, p), y (n,). Cost: se
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -273,8 +272,7 @@ class ForestModel(Members, TreeModel):
         tree._forest, tree._nominal, tree.n_features_in_ = forest, self._nominal, self.n_features_in_
         if isinstance(self, TreeClassifier) and isinstance(tree, DecisionTreeClassifier):
             tree.classes_, tree.n_classes_ = self.classes_, self.n_classes_
-        tree.verdict_ = tree._verdict(time.perf_counter(), None, [], int(forest.trees[0].count[0]))
-        return tree
+        return tree  # its verdict is made when it is asked for
 
     def _unfitted(self, seed: int | None) -> AnyTree:
         """A tree as this forest grows them."""

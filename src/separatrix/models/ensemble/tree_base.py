@@ -113,6 +113,14 @@ class TreeModel(TreeLimits, TreeCells):
         found = sp.csr_matrix((np.ones(len(rows), dtype=np.int64), (rows, nodes)), shape=shape)
         return found, begins
 
+    def __getattr__(self, name: str) -> Any:
+        """The verdict of a forest's member, which few look at, is made when it is."""
+        forest = self.__dict__.get("_forest")
+        if name != "verdict_" or forest is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self.verdict_ = self._verdict(time.perf_counter(), None, [], int(forest.trees[0].count[0]))
+        return self.verdict_
+
     def _verdict(
         self, began: float, columns: Binned | Columns | None, findings: list[str], rows: int, missing: int = 0
     ) -> Verdict:
