@@ -9,7 +9,7 @@ has few rows, or columns nearly agree. Solutions cost O(q²), a factor O(q³).
 from __future__ import annotations
 
 from dataclasses import replace
-from math import exp, sqrt
+from math import exp, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from separatrix.verdict.gaps import ROUNDED_UP, factorise, stale_curvature_gap
 
 # a change of scores, and so relatively of the curvature, that standard errors do not see
 SAME_CURVATURE = 2e-7
+KEPT = 0.1  # contraction of steps that need no new Hessian
 HOPEFUL = 0.7  # of the decrement at which the bound says something, were the leverage as it was seen last
 
 
@@ -99,6 +100,16 @@ class Anchor:
         known = self.sharp or self.factor.singular
         hopeless = self.range_factor * self.seen * decrement > HOPEFUL * sqrt(self.share)
         return np.inf if known or hopeless else decrement**2 / self.share
+
+    def pays(self, decrement: float, contraction: float, at: Evaluation, price: float) -> bool:
+        """Whether measuring the leverage costs less than the steps after which the crude bound says something too."""
+        crude = self.bend(at) * decrement
+        if not (crude < np.inf and 0 < contraction < 1):
+            return True
+        steps = max(
+            log(HOPEFUL / crude) / log(contraction), 1.0
+        )  # one at least, to see how far scores have moved
+        return steps * (1.0 if contraction < KEPT else price) > 2 * price
 
     def sharpen(self, account: Account) -> None:
         """Measure the leverage: max ‖z‖/√λ_min is far above it where a level has few rows, or columns agree."""
