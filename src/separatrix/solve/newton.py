@@ -82,11 +82,12 @@ def newton(
             decrement = anchor.decrement(at.gradient)
             step = anchor.damped_step(at.gradient, damping) if damping else anchor.step(at.gradient)
             gap = anchor.gap(decrement, point, at)
-            if not plain and gap > tol * abs(at.value) >= anchor.promised(decrement):
+            contraction, previous = decrement / previous if previous > 0 else 0.0, decrement
+            near = not plain and gap > tol * abs(at.value) >= anchor.promised(decrement)
+            if near and anchor.pays(decrement, contraction, at, price):
                 anchor.sharpen(account)
                 gap = anchor.gap(decrement, point, at)
             account.visit(point, at, f"gap {gap:.1e}")
-            contraction, previous = decrement / previous if previous > 0 else 0.0, decrement
             slow = slow + 1 if contraction > patience else 0 if contraction < 0.1 else slow
             stopped = _reason_to_stop(account, anchor, point, at, step, theta, slow, exists)
             if stopped:
