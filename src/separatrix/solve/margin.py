@@ -20,7 +20,8 @@ import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.engine import available_cores, current_engine, each_in_threads, engine, one_blas_thread
-from separatrix.problems.coordinates import row_span
+from separatrix.data.rows import Rows
+from separatrix.problems.coordinates import Coordinates, row_span
 from separatrix.problems.margin import MarginMachine
 from separatrix.solve.ascent import coordinate_ascent, joint_ascent
 from separatrix.solve.finite_newton import finite_newton
@@ -50,6 +51,7 @@ class Request:
     codes: np.ndarray | None = None
     seed: int = 0
     verbose: int = 0
+    span: tuple[Coordinates, Rows] | None = None  # of wide rows, where several machines share them
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,11 @@ def solve_machines(
         refuse_lazy(chosen.name)
     if chosen.ordered:
         return chosen.name, _finished(machines, _side_by_side(chosen, machines, request), request)
+    if (
+        chosen.lazy and len(machines) > 1 and _is_wide(machines[0])
+    ):  # rows that all machines share, one factor for all
+        centred = centre if machines[0].fit_intercept else np.zeros_like(centre)
+        request = replace(request, span=row_span(machines[0].rows, centred))
     fits = []
     for machine in machines:
         fits.append(chosen.run(machine, request))
@@ -193,7 +200,7 @@ def _in_span(method: Callable[..., MarginFit], machine: MarginMachine, request: 
         with one_blas_thread():
             return method(machine, request.centre, tol, most, verbose=verbose)
     centre = request.centre if machine.fit_intercept else np.zeros_like(request.centre)
-    coordinates, span = row_span(machine.rows, centre)
+    coordinates, span = request.span or row_span(machine.rows, centre)
     inner = replace(machine, rows=span)
     with one_blas_thread():
         fit = method(inner, np.zeros(span.p), tol, most, verbose=verbose)
