@@ -19,7 +19,7 @@ from separatrix.core.losses import Loss
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistic import Statistic
 from separatrix.data.rows import Block, order_of
-from separatrix.problems.coordinates import Coordinates
+from separatrix.problems.coordinates import Coordinates, Largest
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,7 @@ def _second_order(block: Block, task: SweepTask) -> Partial:
                     hessian, z, curvature, None if block.weight is None else block.weight[part], basis
                 )
             else:
-                _add_class_blocks(hessian, z, basis.T @ curvature @ basis)
+                add_class_blocks(hessian, z, basis.T @ curvature @ basis)
     return Partial(weight, value, gradient, lift, hessian, float(np.sqrt(radius)))
 
 
@@ -296,17 +296,7 @@ def _radius_squared(cells: FloatArray, task: SweepTask, scratch: FloatArray) -> 
     return one + max(float(norms.max()) + float(np.sum(s2 * c.centre**2)), 0.0)
 
 
-@dataclass(frozen=True)
-class Farthest(Statistic):
-    """The largest of some numbers, zero of none."""
-
-    value: float
-
-    def __add__(self, other: Farthest) -> Farthest:
-        return Farthest(max(self.value, other.value))
-
-
-def farthest(block: Block, task: tuple[Coordinates, bool, FloatArray], _memo: None) -> tuple[Farthest, None]:
+def farthest(block: Block, task: tuple[Coordinates, bool, FloatArray], _memo: None) -> tuple[Largest, None]:
     """max_i ‖Rᵀz_i‖² over rows that weigh something, R (q, r) over inner coordinates and the intercept."""
     c, one, root = task
     largest = 0.0
@@ -318,7 +308,7 @@ def farthest(block: Block, task: tuple[Coordinates, bool, FloatArray], _memo: No
         if one:
             turned += c.lift * root[-1]
         largest = max(largest, float(np.einsum("ij,ij->i", turned, turned).max(initial=0.0)))
-    return Farthest(largest), None
+    return Largest(np.array(largest)), None
 
 
 def to_inner(hessian: FloatArray, q: int, task: SweepTask) -> None:
@@ -362,7 +352,7 @@ def _add_probabilities(
     hessian -= np.dot(both.T, both)
 
 
-def _add_class_blocks(hessian: FloatArray, z: FloatArray, weights: FloatArray) -> None:
+def add_class_blocks(hessian: FloatArray, z: FloatArray, weights: FloatArray) -> None:
     """hessian[a, b] += Σ_i weights_iab z_i z_iᵀ."""
     q, blocks = z.shape[1], weights.shape[1]
     for a in range(blocks):

@@ -267,18 +267,16 @@ def _standardised_sample(rows: Rows, standard: Coordinates, count: int) -> Float
 
 
 @dataclass(frozen=True, eq=False)
-class _Largest(Statistic):
+class Largest(Statistic):
     """max |score| of each direction over some rows."""
 
     value: FloatArray
 
-    def __add__(self, other: _Largest) -> _Largest:
-        return _Largest(np.maximum(self.value, other.value))
+    def __add__(self, other: Largest) -> Largest:
+        return Largest(np.maximum(self.value, other.value))
 
 
-def _largest_score(
-    block: Block, params: tuple[Coordinates, FloatArray], _memo: None
-) -> tuple[_Largest, None]:
+def _largest_score(block: Block, params: tuple[Coordinates, FloatArray], _memo: None) -> tuple[Largest, None]:
     standard, directions = params
     weights = np.asfortranarray(standard.scale[:, None] * directions)
     offset = -standard.centre @ weights
@@ -289,7 +287,7 @@ def _largest_score(
             score = cells @ weights[:, k]
             score += offset[k]
             largest[k] = max(largest[k], float(score.max()), -float(score.min()))
-    return _Largest(largest), None
+    return Largest(largest), None
 
 
 def gram_coordinates(

@@ -19,6 +19,7 @@ from separatrix.core.losses import Loss
 from separatrix.core.numerics import FloatArray
 from separatrix.data import rows as grid
 from separatrix.data.rows import Rows
+from separatrix.problems.blocks import add_class_blocks
 from separatrix.problems.coordinates import Coordinates
 
 
@@ -110,11 +111,6 @@ class Tile:
         (n, q), (k, heads) = z.shape, self.basis.shape
         weights = (curvature.reshape(n, k * k) @ self._pairs).reshape(n, heads, heads)
         weights /= self.total
-        hessian = np.empty((heads * q, heads * q))
-        for a in range(heads):
-            for b in range(a + 1):
-                part = (z * weights[:, a, b, None]).T @ z
-                hessian[a * q : a * q + q, b * q : b * q + q] = part
-                if a > b:
-                    hessian[b * q : b * q + q, a * q : a * q + q] = part.T
+        hessian = np.zeros((heads * q, heads * q))
+        add_class_blocks(hessian, z, weights)
         return hessian

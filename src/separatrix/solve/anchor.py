@@ -106,9 +106,8 @@ class Anchor:
         crude = self.bend(at) * decrement
         if not (crude < np.inf and 0 < contraction < 1):
             return True
-        steps = max(
-            log(HOPEFUL / crude) / log(contraction), 1.0
-        )  # one at least, to see how far scores have moved
+        # one at least, to see how far scores have moved
+        steps = max(log(HOPEFUL / crude) / log(contraction), 1.0)
         return steps * (1.0 if contraction < KEPT else price) > 2 * price
 
     def sharpen(self, account: Account) -> None:
