@@ -1,9 +1,12 @@
 """Loops built ahead: what is missing is compiled, what is right is left alone, and what fails is said."""
 
+import base64
+import hashlib
 import importlib.util
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -194,10 +197,10 @@ def test_other_processors_and_no_compiler(called):
 
 @pytest.fixture(scope="module")
 def hook():
-    """tools/build_hook.py, without hatchling."""
+    """tools/packing/hook.py, without hatchling."""
     interface = ModuleType("hatchling.builders.hooks.plugin.interface")
     interface.BuildHookInterface = object
-    spec = importlib.util.spec_from_file_location("build_hook", ROOT / "tools" / "build_hook.py")
+    spec = importlib.util.spec_from_file_location("build_hook", ROOT / "tools" / "packing" / "hook.py")
     module = importlib.util.module_from_spec(spec)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, interface.__name__, interface)
@@ -277,3 +280,51 @@ def test_the_environment_of_the_build(hook, monkeypatch, tmp_path):
     assert seen["env"]["PYTHONPATH"] == os.pathsep.join((str(tmp_path / "src"), "overlay"))
     assert seen["command"][1:3] == ["-m", "separatrix.loops.build"]
     assert seen["command"][3:] == ["--into", str(tmp_path / "built"), "--seed", str(tmp_path / "tree")]
+
+
+@pytest.fixture
+def backend():
+    """tools/packing/backend.py, without hatchling."""
+    hatchling = ModuleType("hatchling")
+    hatchling.build = ModuleType("hatchling.build")
+    spec = importlib.util.spec_from_file_location("backend", ROOT / "tools" / "packing" / "backend.py")
+    module = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "hatchling", hatchling)
+        patch.setitem(sys.modules, "hatchling.build", hatchling.build)
+        spec.loader.exec_module(module)
+    return module
+
+
+def wheel(folder, **files):
+    """A wheel as hatchling leaves it: RECORD is its last file."""
+    path = folder / "separatrix-0.1.0-cp311-cp311-linux_x86_64.whl"
+    info = "separatrix-0.1.0.dist-info"
+    contents = {**files, f"{info}/WHEEL": "Wheel-Version: 1.0\nTag: cp311-cp311-linux_x86_64\n"}
+    record = "".join(f"{name},sha256=old,{len(text)}\n" for name, text in contents.items())
+    with zipfile.ZipFile(path, "w") as out:
+        for name, text in {**contents, f"{info}/RECORD": record + f"{info}/RECORD,,\n"}.items():
+            out.writestr(name, text)
+    return path
+
+
+def test_the_name_of_a_wheel_says_the_baseline(backend, tmp_path):
+    given = wheel(tmp_path, **{backend.STAMP: build.stamp(), "separatrix/a.py": "1"})
+    found = backend.labelled(given)
+    _, _, tag, *rest = found.name.split("-")
+    assert tag == "1_" + processor.BASELINE.replace("-", "_")
+    assert rest == ["cp311", "cp311", "linux_x86_64.whl"] and os.listdir(tmp_path) == [found.name]
+    with zipfile.ZipFile(found) as packed:
+        text = packed.read("separatrix-0.1.0.dist-info/WHEEL").decode()
+        assert text.endswith(f"\nBuild: {tag}\n")
+        lines = packed.read("separatrix-0.1.0.dist-info/RECORD").decode().splitlines()
+        assert packed.read("separatrix/a.py") == b"1"
+    digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+    assert f"separatrix-0.1.0.dist-info/WHEEL,sha256={digest},{len(text)}" in lines
+    assert "separatrix/a.py,sha256=old,1" in lines and len(lines) == 4
+
+
+def test_a_wheel_without_loops_keeps_its_name(backend, tmp_path):
+    given = wheel(tmp_path, **{"separatrix/a.py": "1"})
+    kept_as = given.read_bytes()
+    assert backend.labelled(given) == given and given.read_bytes() == kept_as

@@ -2,7 +2,7 @@
 
 Every signature of ``signatures.txt`` is compiled for the baseline processor, in processes side by side, and kept in
 ``loops/built`` (:mod:`separatrix.loops.kept`); what is there already and still right is left alone. The hook of
-the build backend calls this for a wheel and for an editable install (``tools/build_hook.py``), the Makefile before
+the build backend calls this for a wheel and for an editable install (``tools/packing/hook.py``), the Makefile before
 it runs anything, ``separatrix doctor --fix`` for an installed package. Cost: a minute of processor time for all.
 """
 

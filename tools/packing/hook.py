@@ -9,8 +9,7 @@ it is called from, and otherwise for what an installer would choose, the newest;
 other (PIP_CONSTRAINT, PIP_BUILD_CONSTRAINT, UV_BUILD_CONSTRAINT, as the Makefile does). Where they differ all
 the same, and where nothing could be compiled, the package works and compiles a loop when it is first called.
 
-The processor that code is made for is no part of the wheel's name, for the wheel asks for none: where the processor
-has less the code is left alone. ``loops/built/made-of.txt`` says which it is.
+The processor that code is made for is said by ``loops/built/made-of.txt``, and by the wheel's name (backend.py).
 """
 
 from __future__ import annotations
