@@ -2,9 +2,10 @@
 
     separatrix-0.1.0-1_x86_64_v3-cp311-cp311-linux_x86_64.whl
 
-What stands between version and Python is a build tag: of two wheels that differ in nothing else an installer takes the
-one that sorts last, and otherwise does not read it. So nobody is refused: where the processor has less than the baseline the
-code is left alone, and loops are compiled when they are first called. A wheel without loops keeps its name.
+What stands between version and Python is a build tag: of two wheels that differ in nothing else an installer takes
+the one that sorts last, and otherwise does not read it. So nobody is refused: where the processor has less than the
+baseline the code is left alone, and loops are compiled when they are first called. A wheel without loops keeps its
+name.
 """
 
 from __future__ import annotations

@@ -9,17 +9,21 @@ blocks and the coordinates. Cost O(np) a class, O(np²) with the Hessian.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from separatrix.core.losses import Loss
+from separatrix.core.losses import SURE, Loss, Multinomial
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistic import Statistic
 from separatrix.data.rows import Block, order_of
 from separatrix.problems.coordinates import Coordinates, Largest
+
+# Times the rows' own width that a tile of K classes' products may be, so that sums of products are few.
+WIDE_TILES = 4
 
 
 @dataclass(frozen=True)
@@ -128,8 +132,9 @@ def _weighted(block: Block, part: slice, *arrays: FloatArray) -> float:
 
 
 def _first_order_dense(block: Block, task: SweepTask) -> Partial:
-    factor, offset = task.factor, task.offset
-    gradient, lift = np.zeros_like(factor), np.zeros_like(task.b, dtype=float)
+    # the short side is turned: the weights of K classes before the sweep of a block, their slopes' sums after it
+    factor, offset = task.spread(task.factor), task.spread(task.offset)
+    gradient, lift = np.zeros_like(factor), np.zeros_like(offset, dtype=float)
     weight = value = radius = drift = 0.0
     squares: FloatArray | None = None
     for part in block.tiles(task.u.shape[0]):
@@ -139,14 +144,49 @@ def _first_order_dense(block: Block, task: SweepTask) -> Partial:
             radius = max(radius, _radius_squared(_present(block, part, cells), task, squares))
         if task.moved is not None:
             drift = max(drift, _drift(_present(block, part, cells), task))
-        losses, slope = task.loss.value_slope(task.spread(np.dot(cells, factor) + offset), block.y[part])
+        losses, slope = value_slope(task.loss, _scores_of(cells, factor, offset), block.y[part])
         weight += _weighted(block, part, losses, slope)
         value += float(losses.sum())
-        slope = task.gather(slope)
         gradient += np.dot(cells.T, slope)
         lift += slope.sum(axis=0)
     measured = np.inf if task.moved is None else drift
-    return Partial(weight, value, gradient, lift, None, float(np.sqrt(radius)), measured)
+    return Partial(
+        weight, value, task.gather(gradient), task.gather(lift), None, float(np.sqrt(radius)), measured
+    )
+
+
+def value_slope(loss: Loss, scores: FloatArray, y: np.ndarray) -> tuple[FloatArray, FloatArray]:
+    """(losses, slopes) of the scores, which may be written on."""
+    if type(loss) is not Multinomial:
+        return loss.value_slope(scores, y)
+    return _softmax(scores, y, np.empty(0))
+
+
+def class_derivatives(
+    loss: Loss, scores: Callable[[], FloatArray], y: np.ndarray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """As the loss says of K scores a row; ``scores`` makes them, as often as they are needed."""
+    eta = scores()
+    if type(loss) is not Multinomial or not len(eta):
+        return loss.class_derivatives(eta, y)
+    chance = np.empty(len(eta))
+    losses, slope = _softmax(eta, y, chance)
+    p = slope.copy()
+    p[np.arange(len(p)), y] = chance
+    if 1.0 - float(p.max(axis=1).mean()) < SURE:
+        return loss.derivatives(scores(), y)
+    return losses, slope, p
+
+
+def _softmax(scores: FloatArray, y: np.ndarray, chance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Multinomial losses and slopes by compiled loops, the slopes in the place of the scores."""
+    from separatrix.loops import softmax
+
+    own = np.empty(len(scores))
+    softmax.less_the_largest(scores, y, own)
+    np.exp(scores, out=scores)
+    softmax.slopes(scores, y, own, chance)
+    return own, scores
 
 
 def _present(block: Block, part: slice, cells: FloatArray) -> FloatArray:
@@ -174,7 +214,7 @@ def _first_order_sparse(
     from separatrix.loops import sparse
 
     X = block.X
-    losses, slope = task.loss.value_slope(task.spread(_sparse_scores(X, task.u, task.offset)), block.y)
+    losses, slope = value_slope(task.loss, task.spread(_sparse_scores(X, task.u, task.offset)), block.y)
     weight = _weighted(block, slice(0, block.n), losses, slope)
     slope = task.gather(slope)
     if memo is None:
@@ -234,24 +274,24 @@ def _second_order(block: Block, task: SweepTask) -> Partial:
     Near the origin the raw cells are used as they are and H is centred and scaled afterwards, which spares two
     passes over the tile; far from it, or with a basis, tiles are brought to inner coordinates first.
     """
-    basis, u, offset = task.class_basis, task.factor, task.offset
+    basis, u, offset = task.class_basis, task.spread(task.factor), task.spread(task.offset)
     width = u.shape[0]
     q = width + int(task.fit_intercept)
     heads = 1 if basis is None else basis.shape[1]
     hessian, product = np.zeros((q * heads, q * heads)), np.empty((q, q))
-    gradient, lift = np.zeros_like(u), np.zeros_like(task.b, dtype=float)
+    by_class = None if basis is None else np.zeros((len(basis), q, q))
+    gradient, lift = np.zeros_like(u), np.zeros_like(offset, dtype=float)
     weight = value = radius = 0.0
     buffer: FloatArray | None = None
-    for part in block.tiles(q * heads):
+    for part in block.tiles(q * min(heads, WIDE_TILES)):
         cells = task.cells(block.dense(part))
-        scores = task.spread(np.dot(cells, u) + offset)
+        scores = partial(_scores_of, cells, u, offset)
         if basis is None:
-            losses, slope, curvature = task.loss.derivatives(scores, block.y[part])
+            losses, slope, curvature = task.loss.derivatives(scores(), block.y[part])
         else:
-            losses, slope, curvature = task.loss.class_derivatives(scores, block.y[part])
+            losses, slope, curvature = class_derivatives(task.loss, scores, block.y[part])
         weight += _weighted(block, part, losses, slope, curvature)
         value += float(losses.sum())
-        slope = task.gather(slope)
         gradient += np.dot(cells.T, slope)
         lift += slope.sum(axis=0)
         if buffer is None:
@@ -270,12 +310,22 @@ def _second_order(block: Block, task: SweepTask) -> Partial:
             if task.fit_intercept:
                 z[:, -1] = 1.0
             if curvature.ndim == 2:
-                _add_probabilities(
-                    hessian, z, curvature, None if block.weight is None else block.weight[part], basis
-                )
+                assert by_class is not None
+                tile_weight = None if block.weight is None else block.weight[part]
+                _add_probabilities(by_class, hessian, z, curvature, tile_weight, basis)
             else:
                 add_class_blocks(hessian, z, basis.T @ curvature @ basis)
-    return Partial(weight, value, gradient, lift, hessian, float(np.sqrt(radius)))
+    if basis is not None and by_class is not None:
+        turns = (basis[:, :, None] * basis[:, None, :]).reshape(len(basis), heads * heads)
+        turned = (turns.T @ by_class.reshape(len(basis), q * q)).reshape(heads, heads, q, q)
+        hessian += turned.transpose(0, 2, 1, 3).reshape(hessian.shape)
+    return Partial(weight, value, task.gather(gradient), task.gather(lift), hessian, float(np.sqrt(radius)))
+
+
+def _scores_of(cells: FloatArray, u: FloatArray, offset: FloatArray) -> FloatArray:
+    scores = np.dot(cells, u)
+    scores += offset
+    return scores
 
 
 def _radius_squared(cells: FloatArray, task: SweepTask, scratch: FloatArray) -> float:
@@ -329,22 +379,26 @@ def to_inner(hessian: FloatArray, q: int, task: SweepTask) -> None:
 
 
 def _add_probabilities(
-    hessian: FloatArray, z: FloatArray, p: FloatArray, weight: FloatArray | None, basis: FloatArray
+    by_class: FloatArray,
+    hessian: FloatArray,
+    z: FloatArray,
+    p: FloatArray,
+    weight: FloatArray | None,
+    basis: FloatArray,
 ) -> None:
-    """hessian += Σ_i s_i Qᵀ(diag p_i − p_i p_iᵀ)Q ⊗ z_i z_iᵀ:  K products for the first part, one for the second.
+    """Σ_i s_i Qᵀ(diag p_i − p_i p_iᵀ)Q ⊗ z_i z_iᵀ in two parts.
+
+    K products Σ_i s_i p_ik z_i z_iᵀ, yet to be turned by Q, are added to ``by_class`` (K, q, q), and one product for
+    the second part is taken from ``hessian``.
 
     ``p`` (n, K) holds s p: the weights are in it once.
     """
-    (n, q), (k, heads) = z.shape, basis.shape
-    own = np.empty((k, q * q))
+    (n, q), heads = z.shape, basis.shape[1]
     root = np.sqrt(p)
     rows = np.empty_like(z)
-    for j in range(k):
-        np.multiply(z, root[:, j, None], out=rows)
-        own[j] = np.dot(rows.T, rows).ravel()  # AᵀA: syrk
-    turns = (basis[:, :, None] * basis[:, None, :]).reshape(k, heads * heads)
-    first = (turns.T @ own).reshape(heads, heads, q, q)
-    hessian += first.transpose(0, 2, 1, 3).reshape(hessian.shape)
+    for own, column in zip(by_class, root.T):
+        np.multiply(z, column[:, None], out=rows)
+        own += np.dot(rows.T, rows)  # AᵀA: syrk
     turned = p @ basis
     if weight is not None:
         turned *= np.sqrt(np.divide(1.0, weight, out=np.zeros_like(weight), where=weight > 0))[:, None]
