@@ -59,16 +59,3 @@ def test_a_limit_on_steps_holds_and_is_said():
     X, dual = problem(3, "hinge")
     fit = minimise(KERNELS[1], X, dual, max_steps=5)
     assert fit.stopped_by == "max_iter" and fit.steps <= 5
-
-
-def test_free_variables_settle_at_once_where_the_box_allows():
-    X, dual = problem(1, "hinge")
-    K = KERNELS[1](X, X)
-    optimum = minimise(KERNELS[1], X, dual).beta
-    free = np.flatnonzero((optimum > dual.low) & (optimum < dual.high))
-    near = optimum.copy()
-    near[free[:2]] += np.array([1e-3, -1e-3]) * min(0.1, (dual.high - dual.low)[free[:2]].min())
-    v = dual.pull(K @ near)
-    smo_few._settle(K, dual, v, near)
-    np.testing.assert_allclose(near, optimum, atol=1e-9)
-    np.testing.assert_allclose(v, dual.pull(K @ near), atol=1e-12)

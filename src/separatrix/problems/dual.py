@@ -110,6 +110,11 @@ class Dual:
         """Whether some row may not be missed at any price."""
         return bool(np.isinf(self.high).any() or np.isinf(self.low).any())
 
+    @cached_property
+    def reach(self) -> float:
+        """max |q|: the size of slopes where no variable has moved."""
+        return float(np.abs(self.linear).max())
+
     def of_rows(self, beta: FloatArray, n: int) -> FloatArray:
         """β of each row (n,): the sum over its variables."""
         return np.bincount(self.base, beta, minlength=n).astype(float) if len(beta) > n else beta

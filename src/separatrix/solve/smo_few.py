@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.core.numerics import EPS, FloatArray
-from separatrix.loops import smo as smo_loops
+from separatrix.core.numerics import FloatArray
+from separatrix.loops.smo_few import few_pairs
 from separatrix.problems.dual import Dual
 from separatrix.problems.kernels import Kernel, Points, whole
 
@@ -30,7 +30,7 @@ class FewSteps:
 
 def rounding(dual: Dual) -> float:
     """The violation that is left where only rounding moves variables."""
-    return 1e-13 * (1.0 + float(np.abs(dual.linear).max()))
+    return 1e-13 * (1.0 + dual.reach)
 
 
 def few_steps(kernel: Kernel, points: Points, dual: Dual, limit: int, negative: float) -> FewSteps | None:
@@ -42,39 +42,8 @@ def few_steps(kernel: Kernel, points: Points, dual: Dual, limit: int, negative: 
     beta = dual.start.copy()
     v = dual.pull(K @ dual.of_rows(beta, n))
     columns = K if len(beta) == n else np.take(K, dual.base, axis=1)
-    total, indefinite = 0, False
-    for goal in (ROUGH, 0.5 * rounding(dual)):
-        steps, _, found = smo_loops.pairs(
-            columns, dual.base, v, beta, dual.low, dual.high, goal, 0.0, limit - total, negative
-        )
-        total, indefinite = total + steps, indefinite or bool(found)
-        if goal == ROUGH and not indefinite:
-            _settle(columns, dual, v, beta)
-    return FewSteps(beta, K @ dual.of_rows(beta, n), total, indefinite)
-
-
-def _settle(columns: FloatArray, dual: Dual, v: FloatArray, beta: FloatArray) -> None:
-    """All that is free at once, where the right variables are:  K_FF d + μ1 = v_F,  Σd = 0;  β and v in place.
-
-    Where the box is in the way, or K_FF has no factor, nothing happens, and pairs go on.
-    """
-    from scipy.linalg.lapack import dposv
-
-    free = np.flatnonzero((beta > dual.low) & (beta < dual.high))
-    if len(free) < 2 or len(beta) > len(columns):
-        return
-    rows = columns[free]
-    right = np.ones((len(free), 2), order="F")
-    right[:, 0] = v[free]
-    _, found, info = dposv(rows[:, free], right)
-    if info != 0:
-        return
-    with np.errstate(all="ignore"):  # a factor of a singular matrix, which rounding let pass
-        d = found[:, 0] - found[:, 0].sum() / found[:, 1].sum() * found[:, 1]
-        moved, then = beta[free] + d, v - d @ rows
-        inside = np.all((moved > dual.low[free]) & (moved < dual.high[free]))
-        balanced = abs(float(d.sum())) <= 4 * EPS * float(np.abs(beta).sum())
-        settled = float(np.ptp(then[free])) <= 1e-6 * ROUGH * (1.0 + float(np.abs(dual.linear).max()))
-    if inside and balanced and settled:
-        beta[free] = moved
-        v[:] = then
+    rough = ROUGH * (1.0 + dual.reach)
+    steps, indefinite = few_pairs(
+        columns, dual.base, v, beta, dual.low, dual.high, rough, 0.5 * rounding(dual), limit, negative
+    )
+    return FewSteps(beta, K @ dual.of_rows(beta, n), steps, bool(indefinite))

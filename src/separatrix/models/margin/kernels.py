@@ -210,7 +210,8 @@ def gamma_of(gamma: float | str, X: Any, weight: FloatArray | None) -> float:
     if gamma == "auto":
         return 1.0 / p
     if isinstance(X, np.ndarray) and weight is None:
-        variance = float(X.var())
+        off = X.ravel("K") - X.mean()
+        variance = float(off @ off) / max(off.size, 1)
     elif isinstance(X, np.ndarray):
         assert weight is not None
         mean = float(weight @ X.mean(axis=1)) / float(weight.sum())
