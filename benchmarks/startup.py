@@ -119,10 +119,15 @@ def _stored(data: Dataset, place: Path) -> dict[str, str]:
     return {"X": str(place / "X.npy"), "y": str(place / "y.npy")}
 
 
+def _as_installed() -> dict[str, str]:
+    """This environment, with bytecode kept: rivals were installed with theirs, so ours is written too."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def _process(script: str) -> list | str:
     """[seconds, coef, intercept] as the process printed them, or its last line of complaint."""
     command = [sys.executable, "-c", script]
-    child = subprocess.run(command, env=os.environ, capture_output=True, text=True, check=False)
+    child = subprocess.run(command, env=_as_installed(), capture_output=True, text=True, check=False)
     if child.returncode != 0:
         return (child.stderr.strip().splitlines() or [f"the process ended with {child.returncode}"])[-1]
     return json.loads(child.stdout.strip().splitlines()[-1])

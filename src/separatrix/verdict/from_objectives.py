@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,8 +21,10 @@ from separatrix.problems.coordinates import Coordinates, row_span, singular_coor
 from separatrix.problems.objective import Objective
 from separatrix.verdict import build
 from separatrix.verdict.gaps import Certificate, certify
-from separatrix.verdict.separability import Separability, separability
 from separatrix.verdict.verdict import Status, Verdict
+
+if TYPE_CHECKING:
+    from separatrix.verdict.separability import Separability
 
 Part = tuple[Objective, FloatArray, FloatArray]  # an objective, and the weights and intercept it is judged at
 NO_DIRECTION = "no direction was found along which the likelihood rises for ever"
@@ -69,6 +71,8 @@ def separated_classes(
     """``prove`` for a model whose weights run away where its classes are separated."""
 
     def prove() -> tuple[Separability, bool]:
+        from separatrix.verdict.separability import separability
+
         found = separability(X, y, sample_weight, fit_intercept=fit_intercept)
         return found, found.kind != "overlap" and found.check(X, y, sample_weight)
 

@@ -8,12 +8,11 @@ A likelihood that never stops rising in some direction d has no maximum. For res
 
 The last is separation of a Poisson, negative binomial or Tweedie model: a level without a single count has a
 coefficient of −∞. All are the separability of classes when a row in between is counted in both, so one proof serves.
-A solver that stopped for fear of separation goes on where the fear was unfounded.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -22,83 +21,15 @@ import numpy as np
 from separatrix.core.links import Logit
 from separatrix.core.numerics import FloatArray
 from separatrix.core.responses import GlmLoss
-from separatrix.core.statistics import Moments
 from separatrix.data.rows import Rows
 from separatrix.models.linear.glm_problem import GlmProblem
+from separatrix.models.linear.separation import decided
 from separatrix.solve.linear import LinearFit, Problem, minimise
-from separatrix.solve.outcome import Path
-from separatrix.solve.registry import NEWTON, Solver
-from separatrix.verdict.facial import Undecided
-from separatrix.verdict.separability import Names, Separability, separability_of_rows
+from separatrix.solve.registry import NEWTON
+from separatrix.verdict.separability import Names, Separability
 
 ONE_SIDED = ("poisson", "negative_binomial", "tweedie")
 BOUNDED = ("logit", "probit", "cloglog")
-
-
-# ---- of classes ----
-
-
-def separation(
-    problem: Problem, fit: LinearFit, names: Names, classes: tuple[object, ...]
-) -> tuple[Separability | None, str]:
-    """The exact answer where the fit alone does not prove that an optimum exists; or why there is none."""
-    outcome = fit.outcome
-    proven = np.isfinite(outcome.gap) and not outcome.runaway
-    if problem.ridge > 0 or proven or outcome.stopped_by == "interrupted":
-        return None, ""
-    codes = (problem.rows.y > 0).astype(np.intp) if problem.n_classes is None else problem.rows.y
-    rows = problem.rows.with_targets(codes, problem.rows.weight)
-    return _decided(rows, problem.moments, problem.n_classes or 2, problem.fit_intercept, names, classes)
-
-
-def _decided(
-    rows: Rows,
-    moments: Moments,
-    n_classes: int,
-    fit_intercept: bool,
-    names: Names,
-    classes: tuple[object, ...],
-) -> tuple[Separability | None, str]:
-    try:
-        found = separability_of_rows(
-            rows, moments, n_classes, fit_intercept=fit_intercept, names=names, classes=classes
-        )
-    except Undecided as undecided:
-        return None, str(undecided)
-    return found, ""
-
-
-# ---- a fit that goes on ----
-
-
-def gone_on(
-    fit: LinearFit, problem: Problem, solver: Solver | None, max_iter: int, **options: Any
-) -> LinearFit:
-    """The fit and its continuation from where it stopped for fear of a separation that is none."""
-    left = max_iter - fit.outcome.iterations
-    if left <= 0:
-        return fit
-    start = fit.coef, fit.intercept
-    return joined(fit, minimise(problem, solver, max_iter=left, start=start, exists=True, **options))
-
-
-def joined(first: LinearFit, then: LinearFit) -> LinearFit:
-    """A fit and its continuation as one."""
-    path = then.path
-    if first.path is not None and then.path is not None:
-        path = Path(*(np.concatenate([vars(first.path)[k], vars(then.path)[k][1:]]) for k in vars(then.path)))
-    iterations = first.outcome.iterations + then.outcome.iterations
-    outcome = replace(then.outcome, iterations=iterations)
-    return replace(
-        then,
-        outcome=outcome,
-        path=path,
-        sweeps=first.sweeps + then.sweeps,
-        seconds=first.seconds + then.seconds,
-    )
-
-
-# ---- of responses ----
 
 
 @dataclass
@@ -145,7 +76,7 @@ def find_out(existence: Existence, names: Names) -> None:
         existence.proven = not existence.one_ended
         return
     rows, one = _as_classes(glm), problem.fit_intercept
-    existence.proof, existence.undecided = _decided(rows, rows.moments(), 2, one, names, (0, 1))
+    existence.proof, existence.undecided = decided(rows, rows.moments(), 2, one, names, (0, 1))
     existence.proven = existence.proof is not None and existence.proof.kind == "overlap"
 
 

@@ -33,11 +33,12 @@ from separatrix.data.observations import read_observations
 from separatrix.data.sources import TableLike
 from separatrix.inference.likelihood import Likelihood
 from separatrix.inference.mixin import PENALISED, Inferential
-from separatrix.models.linear.existence import Existence, find_out, gone_on, worth_a_proof
+from separatrix.models.linear.existence import Existence, find_out, worth_a_proof
 from separatrix.models.linear.glm_frames import EXTRAS, Given, ReadsFormulas
 from separatrix.models.linear.glm_problem import GlmProblem, glm_loss, known_dispersion, means
 from separatrix.models.linear.glm_verdict import glm_verdict
 from separatrix.models.linear.null_model import null_deviance, null_intercept
+from separatrix.models.linear.separation import gone_on
 from separatrix.models.parameters import check_limits, objective_kind, threads, warn_of
 from separatrix.models.rule import LiveRule
 from separatrix.solve.linear import LinearFit, Problem, minimise

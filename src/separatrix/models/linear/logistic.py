@@ -28,7 +28,7 @@ from separatrix.data.sources import TableLike
 from separatrix.inference.mixin import PENALISED, Inferential
 from separatrix.models import parameters
 from separatrix.models.base import LinearClassifier, minimum_cost
-from separatrix.models.linear.existence import gone_on, separation
+from separatrix.models.linear.separation import gone_on, separation
 from separatrix.models.linear.verdicts import no_optimum, verdict_of
 from separatrix.solve.linear import LinearFit, Problem, minimise
 from separatrix.solve.outcome import Path

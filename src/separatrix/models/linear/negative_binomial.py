@@ -19,8 +19,9 @@ from separatrix.core.numerics import FloatArray
 from separatrix.core.overdispersion import LARGE, best_size, first_size, size_information, size_log_likelihood
 from separatrix.core.responses import NegativeBinomial, Poisson
 from separatrix.data.observations import Observations
-from separatrix.models.linear.existence import Existence, joined
+from separatrix.models.linear.existence import Existence
 from separatrix.models.linear.glm_problem import GlmProblem
+from separatrix.models.linear.separation import joined
 from separatrix.problems.influence import row_scores
 from separatrix.solve.linear import LinearFit
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from separatrix.core.linear import UNIT32, LinearRule, single_rounding
@@ -13,8 +15,10 @@ from separatrix.solve.newton import FLAT
 from separatrix.solve.registry import SOLVERS
 from separatrix.verdict import build
 from separatrix.verdict.gaps import certify
-from separatrix.verdict.separability import Separability
 from separatrix.verdict.verdict import Status, Verdict
+
+if TYPE_CHECKING:
+    from separatrix.verdict.separability import Separability
 
 STOPPED_EARLY = ("max_iter reached", "interrupted")  # a better bound would not make these converged
 FIRTH = (

@@ -311,7 +311,9 @@ class SupportVectorClassifier(Calibrated, SupportVectorMachine, Classifier):
         out = known.sentences()
         each = ", ".join(f"{c} of {k!r}" for c, k in zip(self.n_support_.tolist(), self.classes_.tolist()))
         out.append(f"{len(self.support_)} support vectors of {n} rows: {each}")
-        counts = np.bincount(np.concatenate([r.states for r in self.reports_]), minlength=len(STATES)).tolist()
+        counts = np.bincount(
+            np.concatenate([r.states for r in self.reports_]), minlength=len(STATES)
+        ).tolist()
         listed = ", ".join(f"{c} {s}" for s, c in zip(STATES, counts))
         over = "" if len(self.reports_) == 1 else f" (over {len(self.reports_)} machines)"
         out.append(f"examples{over}: {listed}")
