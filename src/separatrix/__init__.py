@@ -54,7 +54,7 @@ def __getattr__(name: str) -> Any:
 
         raise refusal(name)
     if name in _ESTIMATORS:
-        import_module("sklearn.base")  # first and from here: some frames deeper, CPython 3.11 takes 60 ms longer over it
+        import_module("sklearn.base")  # first, and from here: some frames deeper CPython 3.11 takes 60 ms longer
     value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
