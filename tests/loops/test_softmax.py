@@ -8,7 +8,7 @@ from scipy.special import log_softmax, softmax
 
 from separatrix.core.losses import Multinomial
 from separatrix.loops.softmax import less_the_largest, slopes
-from separatrix.problems.blocks import class_derivatives, value_slope
+from separatrix.problems.bends import class_derivatives, value_slope
 
 
 def answered(scores, y):

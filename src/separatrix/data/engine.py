@@ -20,7 +20,6 @@ from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from itertools import islice
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -147,7 +146,8 @@ def _threaded(
     """Runs of blocks side by side, at most two a worker under way, so memory stays bounded.
 
     A run is as long as a power of two, so that it is a whole branch of the merge tree: the sum is the same
-    whatever the number of workers.
+    whatever the number of workers. The caller's thread is one of them, which spares waking a thread where runs
+    are short.
     """
     length = 1 << max(rows.n_blocks // (4 * workers), 1).bit_length() - 1
     runs = [range(a, min(a + length, rows.n_blocks)) for a in range(0, rows.n_blocks, length)]
@@ -156,23 +156,32 @@ def _threaded(
         with one_blas_thread():
             return _run(local, rows, params, memos, run)
 
-    pool = threads(workers)
-    pending: list[Future[tuple[S, list[Any]]]] = []
+    pool, ahead = threads(workers - 1), 2 * workers
+    pending: dict[range, Future[tuple[S, list[Any]]]] = {}
+    found: dict[range, tuple[S, list[Any]]] = {}
     kept: list[Any] = []
 
     def stats() -> Iterator[S]:
-        waiting = iter(runs)
-        pending.extend(pool.submit(work, run) for run in islice(waiting, 2 * workers))
-        while pending:
-            stat, memo = pending.pop(0).result()
-            pending.extend(pool.submit(work, run) for run in islice(waiting, 1))
+        for i, run in enumerate(runs):
+            for other in runs[i + 1 : i + ahead]:
+                if other not in pending and other not in found:
+                    pending[other] = pool.submit(work, other)
+            # this thread's own: the run whose turn it is, or while another is at it the next that nobody has begun
+            for mine in runs[i : i + ahead]:
+                if run in found or (run in pending and pending[run].done()):
+                    break
+                if mine not in found and (mine not in pending or pending[mine].cancel()):
+                    found[mine] = work(mine)
+                    pending.pop(mine, None)
+            stat, memo = found.pop(run) if run in found else pending[run].result()
+            pending.pop(run, None)
             kept.extend(memo)
             yield stat
 
     try:
         return merge_tree(stats(), operator.iadd), kept
     finally:  # after an error or Ctrl-C nothing goes on in the background
-        wait([future for future in pending if not future.cancel()])
+        wait([future for future in pending.values() if not future.cancel()])
 
 
 def each_in_threads(work: Callable[[T], None], items: Sequence[T]) -> None:

@@ -24,7 +24,10 @@ from separatrix.data.stored import with_cells
 # two megabytes of float64: in cache, yet few enough that threads do not queue for the GIL
 TILE_BYTES = 1 << 21
 ANSWER = 4  # numbers a row that a prediction is likely to make besides
+BESIDE = 16  # and what a sweep works on beside the cells: scores, losses, slopes
 BLOCK_CELLS = 1 << 20  # cells of a dense block: enough work to hide a task's cost
+ROW_CELLS = 24  # cells that cost as much as a row's loss: why a narrow table has blocks too
+FEW_CELLS = 1 << 18  # of a block where there are but two or four
 SPARSE_BLOCK_CELLS = 1 << 19  # stored cells of a sparse block
 MAX_BLOCKS = 64
 NEAR_ORIGIN = 1e-3  # variance over mean square above which plain sums keep twelve digits of it
@@ -32,8 +35,8 @@ MAX_SPARSE_BLOCKS = 4  # a sparse block's statistics are as wide as the vocabula
 
 
 def tiles_of(n: int, width: int) -> Iterator[slice]:
-    """Slices of n rows of about two megabytes of float64."""
-    size = max(64, TILE_BYTES // (8 * max(width, 1)))
+    """Slices of n rows of about two megabytes of float64, with what a sweep works on beside them."""
+    size = max(64, TILE_BYTES // (8 * (width + BESIDE)))
     for a in range(0, n, size):
         yield slice(a, min(a + size, n))
 
@@ -122,7 +125,7 @@ class Rows:
         """
         n, p = X.shape
         if isinstance(X, np.ndarray):
-            count = min(MAX_BLOCKS, n * p // BLOCK_CELLS)
+            count = dense_blocks(n, p)
         else:
             count = min(MAX_SPARSE_BLOCKS, X.nnz // SPARSE_BLOCK_CELLS)
         count = current_engine().blocks or count
@@ -155,7 +158,7 @@ class Rows:
         """The same rows on the grid of a table k times as wide: what K scores a row cost is worth as many blocks."""
         if not isinstance(self.source, np.ndarray) or current_engine().blocks:
             return self
-        return replace(self, edges=grid(self.n, min(MAX_BLOCKS, self.n * self.p * k // BLOCK_CELLS)))
+        return replace(self, edges=grid(self.n, dense_blocks(self.n * k, self.p)))
 
     def with_targets(self, y: Any, weight: FloatArray | None) -> Rows:
         return replace(self, y=y, weight=weight)
@@ -216,6 +219,16 @@ def over_rows(function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
 
         each_in_threads(work, starts)
     return out
+
+
+def dense_blocks(n: int, p: int) -> int:
+    """How many blocks a table of n rows and p columns has: one for a million cells, and two or four of fewer.
+
+    >>> dense_blocks(1_000_000, 10), dense_blocks(40_000, 6), dense_blocks(10_000, 30), dense_blocks(1_000, 30)
+    (9, 4, 2, 0)
+    """
+    few = n * (p + ROW_CELLS) // FEW_CELLS
+    return max(min(MAX_BLOCKS, n * p // BLOCK_CELLS), min(few - few % 2, 4))
 
 
 def grid(n: int, blocks: int) -> tuple[int, ...]:

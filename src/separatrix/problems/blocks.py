@@ -9,21 +9,18 @@ blocks and the coordinates. Cost O(np) a class, O(np²) with the Hessian.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from separatrix.core.losses import SURE, Loss, Multinomial
+from separatrix.core.losses import Loss
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistic import Statistic
 from separatrix.data.rows import Block, order_of
+from separatrix.problems.bends import bends_of, value_slope
 from separatrix.problems.coordinates import Coordinates, Largest
-
-# Times the rows' own width that a tile of K classes' products may be, so that sums of products are few.
-WIDE_TILES = 4
 
 
 @dataclass(frozen=True)
@@ -155,40 +152,6 @@ def _first_order_dense(block: Block, task: SweepTask) -> Partial:
     )
 
 
-def value_slope(loss: Loss, scores: FloatArray, y: np.ndarray) -> tuple[FloatArray, FloatArray]:
-    """(losses, slopes) of the scores, which may be written on."""
-    if type(loss) is not Multinomial:
-        return loss.value_slope(scores, y)
-    return _softmax(scores, y, np.empty(0))
-
-
-def class_derivatives(
-    loss: Loss, scores: Callable[[], FloatArray], y: np.ndarray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """As the loss says of K scores a row; ``scores`` makes them, as often as they are needed."""
-    eta = scores()
-    if type(loss) is not Multinomial or not len(eta):
-        return loss.class_derivatives(eta, y)
-    chance = np.empty(len(eta))
-    losses, slope = _softmax(eta, y, chance)
-    p = slope.copy()
-    p[np.arange(len(p)), y] = chance
-    if 1.0 - float(p.max(axis=1).mean()) < SURE:
-        return loss.derivatives(scores(), y)
-    return losses, slope, p
-
-
-def _softmax(scores: FloatArray, y: np.ndarray, chance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Multinomial losses and slopes by compiled loops, the slopes in the place of the scores."""
-    from separatrix.loops import softmax
-
-    own = np.empty(len(scores))
-    softmax.less_the_largest(scores, y, own)
-    np.exp(scores, out=scores)
-    softmax.slopes(scores, y, own, chance)
-    return own, scores
-
-
 def _present(block: Block, part: slice, cells: FloatArray) -> FloatArray:
     """The rows of a tile that weigh something."""
     return cells if block.weight is None else cells[block.weight[part] > 0]
@@ -269,57 +232,30 @@ def _scores(block: Block, task: SweepTask) -> FloatArray:
 
 
 def _second_order(block: Block, task: SweepTask) -> Partial:
-    """One product AᵀA a tile and class pair, A the rows weighted by root curvature, with a column of ones.
+    """The sums of the first order, and of curvature (problems/bends.py), rows with a column of ones.
 
     Near the origin the raw cells are used as they are and H is centred and scaled afterwards, which spares two
     passes over the tile; far from it, or with a basis, tiles are brought to inner coordinates first.
     """
-    basis, u, offset = task.class_basis, task.spread(task.factor), task.spread(task.offset)
-    width = u.shape[0]
-    q = width + int(task.fit_intercept)
-    heads = 1 if basis is None else basis.shape[1]
-    hessian, product = np.zeros((q * heads, q * heads)), np.empty((q, q))
-    by_class = None if basis is None else np.zeros((len(basis), q, q))
+    u, offset = task.spread(task.factor), task.spread(task.offset)
+    bends = bends_of(len(u), task.fit_intercept, task.class_basis)
     gradient, lift = np.zeros_like(u), np.zeros_like(offset, dtype=float)
     weight = value = radius = 0.0
-    buffer: FloatArray | None = None
-    for part in block.tiles(q * min(heads, WIDE_TILES)):
+    squares: FloatArray | None = None
+    for part in block.tiles((len(u) + int(task.fit_intercept)) * bends.tiles):
         cells = task.cells(block.dense(part))
         scores = partial(_scores_of, cells, u, offset)
-        if basis is None:
-            losses, slope, curvature = task.loss.derivatives(scores(), block.y[part])
-        else:
-            losses, slope, curvature = class_derivatives(task.loss, scores, block.y[part])
-        weight += _weighted(block, part, losses, slope, curvature)
+        losses, slope, bend = bends.derivatives(task.loss, scores, block.y[part])
+        weight += _weighted(block, part, losses, slope)
         value += float(losses.sum())
         gradient += np.dot(cells.T, slope)
         lift += slope.sum(axis=0)
-        if buffer is None:
-            buffer = np.empty((len(cells), q), order=order_of(cells))
         if task.want_radius:
-            radius = max(radius, _radius_squared(_present(block, part, cells), task, buffer))
-        z = buffer[: len(cells)]
-        if basis is None:
-            np.sqrt(curvature, out=curvature)
-            np.multiply(cells, curvature[:, None], out=z[:, :width])
-            if task.fit_intercept:
-                z[:, -1] = curvature
-            hessian += np.dot(z.T, z, out=product)  # NumPy sees AᵀA and calls syrk, without the GIL
-        else:
-            z[:, :width] = cells
-            if task.fit_intercept:
-                z[:, -1] = 1.0
-            if curvature.ndim == 2:
-                assert by_class is not None
-                tile_weight = None if block.weight is None else block.weight[part]
-                _add_probabilities(by_class, hessian, z, curvature, tile_weight, basis)
-            else:
-                add_class_blocks(hessian, z, basis.T @ curvature @ basis)
-    if basis is not None and by_class is not None:
-        turns = (basis[:, :, None] * basis[:, None, :]).reshape(len(basis), heads * heads)
-        turned = (turns.T @ by_class.reshape(len(basis), q * q)).reshape(heads, heads, q, q)
-        hessian += turned.transpose(0, 2, 1, 3).reshape(hessian.shape)
-    return Partial(weight, value, task.gather(gradient), task.gather(lift), hessian, float(np.sqrt(radius)))
+            squares = np.empty(cells.shape, order=order_of(cells)) if squares is None else squares
+            radius = max(radius, _radius_squared(_present(block, part, cells), task, squares))
+        bends.add(cells, bend, None if block.weight is None else block.weight[part])
+    gradient, lift = task.gather(gradient), task.gather(lift)
+    return Partial(weight, value, gradient, lift, bends.total(), float(np.sqrt(radius)))
 
 
 def _scores_of(cells: FloatArray, u: FloatArray, offset: FloatArray) -> FloatArray:
@@ -376,44 +312,3 @@ def to_inner(hessian: FloatArray, q: int, task: SweepTask) -> None:
     if one:
         hessian[q - 1 :: q] *= c.lift
         hessian[:, q - 1 :: q] *= c.lift
-
-
-def _add_probabilities(
-    by_class: FloatArray,
-    hessian: FloatArray,
-    z: FloatArray,
-    p: FloatArray,
-    weight: FloatArray | None,
-    basis: FloatArray,
-) -> None:
-    """Σ_i s_i Qᵀ(diag p_i − p_i p_iᵀ)Q ⊗ z_i z_iᵀ in two parts.
-
-    K products Σ_i s_i p_ik z_i z_iᵀ, yet to be turned by Q, are added to ``by_class`` (K, q, q), and one product for
-    the second part is taken from ``hessian``.
-
-    ``p`` (n, K) holds s p: the weights are in it once.
-    """
-    (n, q), heads = z.shape, basis.shape[1]
-    root = np.sqrt(p)
-    rows = np.empty_like(z)
-    for own, column in zip(by_class, root.T):
-        np.multiply(z, column[:, None], out=rows)
-        own += np.dot(rows.T, rows)  # AᵀA: syrk
-    turned = p @ basis
-    if weight is not None:
-        turned *= np.sqrt(np.divide(1.0, weight, out=np.zeros_like(weight), where=weight > 0))[:, None]
-    both = (turned[:, :, None] * z[:, None, :]).reshape(n, heads * q)
-    hessian -= np.dot(both.T, both)
-
-
-def add_class_blocks(hessian: FloatArray, z: FloatArray, weights: FloatArray) -> None:
-    """hessian[a, b] += Σ_i weights_iab z_i z_iᵀ."""
-    q, blocks = z.shape[1], weights.shape[1]
-    for a in range(blocks):
-        left = slice(a * q, a * q + q)
-        for b in range(a + 1):
-            right = slice(b * q, b * q + q)
-            part = (z * weights[:, a, b, None]).T @ z
-            hessian[left, right] += part
-            if a > b:
-                hessian[right, left] += part.T

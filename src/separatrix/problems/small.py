@@ -19,7 +19,7 @@ from separatrix.core.losses import Loss
 from separatrix.core.numerics import FloatArray
 from separatrix.data import rows as grid
 from separatrix.data.rows import Rows
-from separatrix.problems.blocks import add_class_blocks
+from separatrix.problems.bends import add_class_blocks
 from separatrix.problems.coordinates import Coordinates
 
 
