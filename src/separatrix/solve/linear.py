@@ -41,8 +41,10 @@ from separatrix.solve.outcome import Account, Outcome, Path
 from separatrix.solve.registry import LBFGS, NEWTON, Solver, refuse_lazy
 
 FLOPS = 4e10  # of one machine, to the order of magnitude: only ratios of costs are compared
-FIRST_ORDER_SWEEPS = 60  # a typical L-BFGS fit
-NEWTON_SWEEPS = 6
+FIRST_ORDER_SWEEPS = 60  # a typical L-BFGS fit of two classes
+FIRST_ORDER_CLASSES = 120  # and of more
+NEWTON_SWEEPS = 6  # with the Hessian, where it costs little more than one without
+DEAR_NEWTON = 4, 40  # with it and without, where it costs much more
 QR_IS_CHEAP = 3e7  # products of a QR factor below which it is the way to find columns that repeat each other
 FEW = 1 << 18  # scores and cells of a sweep that takes no time
 GRAM_LIMIT = 3000  # columns up to which a factor is worth forming
@@ -188,13 +190,13 @@ def _choose(problem: Problem) -> Solver:
     else:
         q = rows.p + 1
     pairs = k * (k + 1) / 2
-    newton = NEWTON_SWEEPS * (rows.n * q * q * pairs + (q * k) ** 3) / FLOPS
-    if rows.sparse:
-        cells = rows.source.nnz
-        newton = np.inf if q * k > 1500 else newton
-    else:
-        cells = rows.n * rows.p
-    first = FIRST_ORDER_SWEEPS * 4 * cells * k * 5 / FLOPS
+    cells = rows.source.nnz if rows.sparse else rows.n * rows.p
+    hessian = (rows.n * q * q * pairs + (q * k) ** 3) / FLOPS
+    sweep = 4 * cells * k * 5 / FLOPS
+    newton = min(NEWTON_SWEEPS * hessian, DEAR_NEWTON[0] * hessian + DEAR_NEWTON[1] * sweep)
+    if rows.sparse and q * k > 1500:
+        newton = np.inf
+    first = (FIRST_ORDER_SWEEPS if k == 1 else FIRST_ORDER_CLASSES) * sweep
     return NEWTON if newton <= max(first, 0.5) and q * k <= 2 * GRAM_LIMIT else LBFGS
 
 
