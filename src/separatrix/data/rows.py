@@ -224,7 +224,12 @@ def over_rows(function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
 def dense_blocks(n: int, p: int) -> int:
     """How many blocks a table of n rows and p columns has: one for a million cells, and two or four of fewer.
 
-    >>> dense_blocks(1_000_000, 10), dense_blocks(40_000, 6), dense_blocks(10_000, 30), dense_blocks(1_000, 30)
+    >>> (
+    ...     dense_blocks(1_000_000, 10),
+    ...     dense_blocks(40_000, 6),
+    ...     dense_blocks(10_000, 30),
+    ...     dense_blocks(1_000, 30),
+    ... )
     (9, 4, 2, 0)
     """
     few = n * (p + ROW_CELLS) // FEW_CELLS

@@ -52,9 +52,18 @@ def bends_of(width: int, one: bool, basis: FloatArray | None) -> Bends:
     """
     if basis is None:
         return OfScores(width, one)
-    k = len(basis)
-    few = k <= FEW_CLASSES or (k <= SOME_CLASSES and width >= WIDE)
-    return OfPairs(width, one, basis) if few else OfClasses(width, one, basis)
+    return (OfPairs if _by_pairs(width, len(basis)) else OfClasses)(width, one, basis)
+
+
+def _by_pairs(width: int, k: int) -> bool:
+    return k <= FEW_CLASSES or (k <= SOME_CLASSES and width >= WIDE)
+
+
+def products(q: int, k: int | None) -> int:
+    """How many products a row costs, of q cells and K classes (None: one score)."""
+    if k is None:
+        return q * q
+    return k * (k - 1) // 2 * q * q if _by_pairs(q, k) else ((k - 1) ** 2 + k) * q * q
 
 
 class OfScores:

@@ -23,6 +23,7 @@ import numpy as np
 from separatrix.core.losses import Logistic, Multinomial
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.interrupts import until_interrupted
+from separatrix.problems.bends import products
 from separatrix.problems.objective import Evaluation, Objective
 from separatrix.solve.anchor import Anchor, damped_step
 from separatrix.solve.outcome import Account, Outcome
@@ -30,6 +31,8 @@ from separatrix.verdict.gaps import ROUNDING, decrement_after_step, factorise, r
 
 SAMPLE_ROWS = 40  # sampled rows a parameter: enough that a sampled step is better than none
 FEW_SAMPLE_ROWS = 10  # enough for the first steps
+LEAST_SAMPLE = 4096  # sampled rows
+SMALL_SAMPLE = 20, 2000  # a parameter, and at least, of which a fit with a penalty takes a fourth of its rows
 ILL_CONDITIONED = 1e-11  # reciprocal condition of H below which the caller should change coordinates
 PARABOLA_CONDITIONED = 1e-7  # and where one step has to be exact
 DEAR = 5.0  # sweeps without a Hessian that one with it costs, from where they may be slower
@@ -213,8 +216,10 @@ def _sampled_start(
         # where a Hessian is dear, so are the steps that the larger sample is spared by a smaller one, which a penalty
         # keeps from running away
         spared = stride > 4 and order == 1 and objective.ridge > 0
-        enough = FEW_SAMPLE_ROWS if spared else SAMPLE_ROWS
-        if objective.rows.lazy or objective.rows.n < stride * max(enough * size, 4096):
+        enough, least = FEW_SAMPLE_ROWS if spared else SAMPLE_ROWS, LEAST_SAMPLE
+        if stride == 4 and order == 2 and objective.ridge > 0:
+            enough, least = SMALL_SAMPLE
+        if objective.rows.lazy or objective.rows.n < stride * max(enough * size, least):
             continue
         at = account.evaluate(theta, order=2, stride=stride)
         assert at.hessian is not None
@@ -342,9 +347,9 @@ def _descend(
 
 
 def hessian_price(objective: Objective) -> float:
-    """What a sweep with the Hessian costs, in sweeps without: of m parameters m² products a row more, by BLAS."""
-    parameters, (q, k) = int(np.prod(objective.shape)), (objective.shape[0], objective.n_classes or 1)
-    return 1.0 + (parameters**2 + (k * q**2 if k > 1 else 0)) / (4.0 * _without(q, k))
+    """What a sweep with the Hessian costs, in sweeps without: its products of a row more, by BLAS."""
+    q, k = objective.shape[0], objective.n_classes or 1
+    return 1.0 + products(q, objective.n_classes) / (4.0 * _without(q, k))
 
 
 def leverage_price(objective: Objective) -> float:
