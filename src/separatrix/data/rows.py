@@ -30,6 +30,7 @@ ROW_CELLS = 24  # cells that cost as much as a row's loss: why a narrow table ha
 FEW_CELLS = 1 << 18  # of a block where there are but two or four
 SPARSE_BLOCK_CELLS = 1 << 19  # stored cells of a sparse block
 MAX_BLOCKS = 64
+DOUBLE_CELLS = 1 << 19  # cells up to which a table of other numbers is brought to doubles once a fit: four megabytes
 NEAR_ORIGIN = 1e-3  # variance over mean square above which plain sums keep twelve digits of it
 MAX_SPARSE_BLOCKS = 4  # a sparse block's statistics are as wide as the vocabulary
 
@@ -114,7 +115,7 @@ class Rows:
     edges: tuple[int, ...]
     y: Any = None
     weight: FloatArray | None = None
-    lazy_single: bool = False  # whether partitions that are yet to be read hold float32
+    lazy_single: bool = False  # whether partitions that are yet to be read hold float32, or doubles were that
 
     @classmethod
     def of(cls, X: Any, y: Any = None, weight: FloatArray | None = None) -> Rows:
@@ -135,7 +136,7 @@ class Rows:
     @property
     def single(self) -> bool:
         """Whether the cells are float32, and so what a model shows of them."""
-        return self.lazy_single if self.lazy else getattr(self.source, "dtype", None) == np.float32
+        return self.lazy_single or (not self.lazy and getattr(self.source, "dtype", None) == np.float32)
 
     @property
     def n_blocks(self) -> int:
@@ -159,6 +160,17 @@ class Rows:
         if not isinstance(self.source, np.ndarray) or current_engine().blocks:
             return self
         return replace(self, edges=grid(self.n, dense_blocks(self.n * k, self.p)))
+
+    def in_doubles(self) -> Rows:
+        """The same rows as doubles where they are dense and few: each sweep would make them anew, tile by tile.
+
+        >>> Rows.of(np.zeros((10, 3), dtype=np.float32)).in_doubles().source.dtype.name
+        'float64'
+        """
+        cells = self.source
+        if not isinstance(cells, np.ndarray) or cells.dtype == np.float64 or cells.size > DOUBLE_CELLS:
+            return self
+        return replace(self, source=cells.astype(np.float64), lazy_single=self.single)
 
     def with_targets(self, y: Any, weight: FloatArray | None) -> Rows:
         return replace(self, y=y, weight=weight)
@@ -265,15 +277,17 @@ def _csr_slice(X: Any, a: int, b: int) -> Any:
 def _dense_moments(block: Block) -> Moments:
     """Plain sums where every column lies near the origin, which is one pass less; else centred ones."""
     X, p = block.X, block.X.shape[1]
-    if block.weight is not None or X.dtype != np.float64 or not X.flags.c_contiguous:
+    if block.weight is not None:
         return Moments.of(X, block.weight)
     first, second = np.zeros(p), np.zeros(p)
     buffer: FloatArray | None = None
     with np.errstate(all="ignore"):
         for part in block.tiles(p):
             cells = X[part]
+            if cells.dtype != np.float64:
+                cells = cells.astype(np.float64)
             if buffer is None:
-                buffer, ones = np.empty(cells.shape), np.ones(len(cells))
+                buffer, ones = np.empty(cells.shape, order=order_of(cells)), np.ones(len(cells))
             square = np.multiply(cells, cells, out=buffer[: len(cells)])
             first += np.dot(ones[: len(cells)], cells)
             second += np.dot(ones[: len(cells)], square)

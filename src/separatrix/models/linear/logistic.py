@@ -265,7 +265,7 @@ class LogisticRegression(Inferential, LinearClassifier):
     def _read(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool) -> Problem:
         """Rows, labels and weights into the problem to be minimised."""
         X = read_table(self, X, reset=reset)
-        rows = rows_of(self, X)
+        rows = rows_of(self, X).in_doubles()
         weight = read_weights(sample_weight, rows.n)
         codes, totals = self._read_classes(y, weight, rows.n, reset=reset)
         weight = parameters.row_weights(self.class_weight, self.classes_, codes, totals, weight)
