@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from separatrix.loops.squares import LIMIT, MET, SINGULAR, squared_newton
+from separatrix.loops.squares import LIMIT, MET, SINGULAR, shortfalls, squared_newton, step_length
 
 
 def machine(kind, n=40, p=3, seed=0):
@@ -71,3 +71,24 @@ def test_rows_of_no_cost_are_absent():
         solved(z[live], target[live], up[live], down[live], epsilon),
     )
     np.testing.assert_allclose(whole[0], few[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["hinge", "tube"])
+def test_shortfalls_and_the_length_of_a_step_are_numpys(kind):
+    z, target, up, down, epsilon = machine(kind)
+    rng = np.random.default_rng(1)
+    w, step = rng.normal(size=4), rng.normal(size=4)
+    eta, move = z @ w, z @ step
+    curve, beta = np.empty(len(z)), np.empty(len(z))
+    loss = shortfalls(target, up, down, epsilon, eta, curve, beta)
+    low, high = np.maximum(target - epsilon - eta, 0), np.maximum(eta - target - epsilon, 0)
+    assert loss == pytest.approx(up @ low**2 + down @ high**2, rel=1e-12)
+    np.testing.assert_allclose(beta, 2 * (up * low - down * high), atol=1e-12)
+    np.testing.assert_array_equal(curve, 2 * np.where(low > 0, up, np.where(high > 0, down, 0.0)))
+    downhill = -np.sign(objective(w, z, target, up, down, epsilon)[1] @ step)
+    step, move = downhill * step, downhill * move
+    linear, square = float(w[:3] @ step[:3]), float(step[:3] @ step[:3])
+    t = step_length(linear, square, target, up, down, epsilon, eta, move)
+    slope = objective(w + t * step, z, target, up, down, epsilon)[1] @ step
+    assert t > 0 and abs(slope) <= 1e-9 * abs(objective(w, z, target, up, down, epsilon)[1] @ step)
+    assert step_length(-linear, square, target, up, down, epsilon, eta, -move) == 0.0

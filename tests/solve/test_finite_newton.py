@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from scipy.optimize import minimize_scalar
 
-from separatrix.solve.finite_newton import _exact_step, finite_newton, prove_by_slopes
+from separatrix.loops.squares import step_length
+from separatrix.solve.finite_newton import finite_newton, prove_by_slopes
 from tests.solve.machines import centre, few, machine_of, seeds
 
 
@@ -37,5 +38,6 @@ def test_a_step_is_as_long_as_the_line_asks(seed):
         at = w + t * step
         return 0.5 * at[:p] @ at[:p] + machine.loss(eta + t * move)
 
-    t = _exact_step(machine, w, step, eta, move, p)
+    sides = machine.target, machine.up, machine.down, machine.epsilon
+    t = step_length(float(w[:p] @ step[:p]), float(step[:p] @ step[:p]), *sides, eta, move)
     assert along(t) <= minimize_scalar(along, bounds=(0, max(2 * t, 1)), method="bounded").fun * (1 + 1e-9)

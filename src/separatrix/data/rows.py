@@ -30,7 +30,9 @@ ROW_CELLS = 24  # cells that cost as much as a row's loss: why a narrow table ha
 FEW_CELLS = 1 << 18  # of a block where there are but two or four
 SPARSE_BLOCK_CELLS = 1 << 19  # stored cells of a sparse block
 MAX_BLOCKS = 64
-DOUBLE_CELLS = 1 << 19  # cells up to which a table of other numbers is brought to doubles once a fit: four megabytes
+DOUBLE_CELLS = (
+    1 << 19
+)  # cells up to which a table of other numbers is brought to doubles once a fit: four megabytes
 NEAR_ORIGIN = 1e-3  # variance over mean square above which plain sums keep twelve digits of it
 MAX_SPARSE_BLOCKS = 4  # a sparse block's statistics are as wide as the vocabulary
 

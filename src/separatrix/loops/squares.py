@@ -113,6 +113,30 @@ def _length(linear, square, target, up, down, epsilon, eta, move):
 
 
 @loop
+def step_length(linear, square, target, up, down, epsilon, eta, move):
+    """The t > 0 that minimises ½‖w + t·d‖² + the losses at η + t·move, where w·d is ``linear`` and d·d ``square``; 0
+    where F does not fall along d."""
+    return _length(linear, square, target, up, down, epsilon, eta, move)
+
+
+@loop
+def shortfalls(target, up, down, epsilon, eta, curve, beta):
+    """Of every row the curvature 2c where it is short, else 0, and β = ∓2c·(how short); the loss in all."""
+    loss = 0.0
+    for i in range(eta.shape[0]):
+        low, high = target[i] - epsilon - eta[i], eta[i] - target[i] - epsilon
+        cost, short = 0.0, 0.0
+        if low > 0.0:
+            cost, short = up[i], low
+        elif high > 0.0:
+            cost, short = down[i], -high
+        curve[i] = 2.0 * cost
+        beta[i] = 2.0 * cost * short
+        loss += cost * short * short
+    return loss
+
+
+@loop
 def squared_newton(z, p, target, up, down, epsilon, tol, max_iter, w, eta, move):
     """Minimise from w, with η = zw, both in place: (steps, why it ended).
 

@@ -12,27 +12,33 @@ how far F is from its minimum. Cost O(np²) a step at most, O(p³) a factor. Not
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 
 import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray
-from separatrix.data.engine import sweep
-from separatrix.data.interrupts import until_interrupted
-from separatrix.data.rows import Block, solid
-from separatrix.loops.interior import picked_rows
-from separatrix.loops.squares import LIMIT, MET, squared_newton
-from separatrix.problems.margin import MarginMachine, Proof, best_intercept, blocked, both_signs
-from separatrix.solve.interior import STALLED, MarginFit, moves
+from separatrix.data.interrupts import check, until_interrupted
+from separatrix.loops.squares import LIMIT, MET, squared_newton, step_length
+from separatrix.problems.margin import MarginMachine, Proof, best_intercept, both_signs
+from separatrix.solve.interior import STALLED, MarginFit
+from separatrix.solve.short_rows import AtHand, BySweeps, Table
 
 FEW = 1 << 15  # cells up to which the search is one call
 NARROW = 32  # columns up to which it factors as fast as LAPACK
 
 
 def finite_newton(
-    machine: MarginMachine, centre: FloatArray, tol: float, max_iter: int, *, verbose: int = 0
+    machine: MarginMachine,
+    centre: FloatArray,
+    tol: float,
+    max_iter: int,
+    *,
+    verbose: int = 0,
+    table: Table | None = None,
 ) -> MarginFit:
-    """Minimise until a dual point proves a relative gap of ``tol``; ``centre`` as for the interior point."""
+    """Minimise until a dual point proves a relative gap of ``tol``; ``centre`` as for the interior point.
+
+    ``table``: the rows as :meth:`Table.of` has them, where several machines share them.
+    """
     if not machine.squared or machine.hard:
         raise ValueError(
             "Newton's method needs a squared loss and finite costs: the interior point has corners"
@@ -43,20 +49,27 @@ def finite_newton(
     if few is not None:
         return few
     q = p + int(machine.fit_intercept)
+    table = table or Table.of(rows, centre, machine.fit_intercept)
+    sums = BySweeps(machine, centre, q) if table is None else AtHand(machine, table)
     w, ridge = np.zeros(q), np.append(np.ones(p), [0.0] * (q - p))
-    eta, move = np.zeros(rows.n), np.zeros(rows.n)
+    eta = np.zeros(rows.n)
     if machine.fit_intercept:
         w[p] = best_intercept(machine, eta, 0.0)
         eta += w[p]
-    memo = blocked(rows, machine.target, machine.up, machine.down, eta, move)
+    sides = machine.target, machine.up, machine.down, float(machine.epsilon)
     stopped, sweeps, iterations = "max_iter reached", 0.0, 0
     with until_interrupted() as watch:
         for iterations in range(max_iter + 1):
-            total: _Short = sweep(_short_rows, rows, (centre, q, machine.epsilon), memo)[0]
+            check()
+            total = sums.short(eta)
             sweeps += 1
             gradient = ridge * w - total.pull
             value = 0.5 * float(w[:p] @ w[:p]) + total.loss
             step = _solve(total.hessian, ridge, -gradient)
+            if step is None:  # what was taken away left its rounding
+                step = _solve(sums.afresh().hessian, ridge, -gradient)
+            if step is None:
+                raise np.linalg.LinAlgError("the matrix of Newton's step is not positive definite")
             left = -0.5 * float(gradient @ step)  # what the parabola promises
             if verbose:
                 print(
@@ -68,15 +81,14 @@ def finite_newton(
                     break
             elif iterations == max_iter:
                 break
-            _, moved = sweep(_move_rows, rows, (centre, step), memo)
-            move = np.concatenate(moved)
+            move = sums.moves(step)
             sweeps += 1
-            t = _exact_step(machine, w, step, eta, move, p)
+            linear, square = float(w[:p] @ step[:p]), float(step[:p] @ step[:p])
+            t = step_length(linear, square, *sides, eta, move)
             if t <= 0:
                 stopped = STALLED
                 break
             w, eta = w + t * step, eta + t * move
-            memo = blocked(rows, machine.target, machine.up, machine.down, eta, move)
             if stopped == "gap ≤ tol":  # one more step after the promise got small: the last is exact
                 break
     if watch.interrupted:
@@ -124,8 +136,9 @@ def prove_by_slopes(machine: MarginMachine, coef: FloatArray, b: float) -> Proof
     return machine.prove_from(coef, eta, beta, pull)
 
 
-def _solve(hessian: FloatArray, ridge: FloatArray, pull: FloatArray) -> FloatArray:
-    from scipy.linalg import cho_factor, cho_solve
+def _solve(hessian: FloatArray, ridge: FloatArray, pull: FloatArray) -> FloatArray | None:
+    """(H + P)⁻¹ pull; None where that is not positive definite to rounding."""
+    from scipy.linalg import lapack
 
     H = hessian + np.diag(ridge)
     size = np.sqrt(np.diag(H))
@@ -133,81 +146,5 @@ def _solve(hessian: FloatArray, ridge: FloatArray, pull: FloatArray) -> FloatArr
     H /= size
     H /= size[:, None]
     H[np.diag_indices(len(H))] = np.maximum(np.diag(H), 1.0) * (1.0 + 8 * EPS)
-    return np.asarray(cho_solve(cho_factor(H), pull / size)) / size
-
-
-def _exact_step(
-    machine: MarginMachine, w: FloatArray, step: FloatArray, eta: FloatArray, move: FloatArray, p: int
-) -> float:
-    """The t > 0 that minimises F along the step: the slope in t rises, Newton on it inside a bracket."""
-    d = step[:p]
-    linear, square = float(w[:p] @ d), float(d @ d)
-
-    def slope(t: float) -> tuple[float, float]:
-        at = eta + t * move
-        low = np.maximum(machine.target - machine.epsilon - at, 0.0)
-        high = np.maximum(at - machine.target - machine.epsilon, 0.0)
-        first = linear + t * square + 2.0 * float((machine.down * high - machine.up * low) @ move)
-        bend = machine.up * (low > 0) + machine.down * (high > 0)
-        return first, square + 2.0 * float(bend @ (move * move))
-
-    start, _ = slope(0.0)
-    if not start < 0:
-        return 0.0
-    low, high, t = 0.0, np.inf, 1.0
-    for _ in range(60):
-        first, second = slope(t)
-        if abs(first) <= 1e-10 * abs(start):
-            break
-        low, high = (t, high) if first < 0 else (low, t)
-        t = t - first / second if second > 0 else 2.0 * t
-        if not low < t < high:
-            t = 0.5 * (low + high) if high < np.inf else 2.0 * low
-    return t
-
-
-@dataclass(frozen=True)
-class _Short:
-    """Over the rows that are short: Σ 2c z zᵀ, Σ β z, and the loss; not sealed, as in solve/interior.py."""
-
-    hessian: FloatArray
-    pull: FloatArray
-    loss: float
-
-    def __add__(self, other: _Short) -> _Short:
-        return _Short(self.hessian + other.hessian, self.pull + other.pull, self.loss + other.loss)
-
-
-def _short_rows(
-    block: Block, task: tuple[FloatArray, int, float], memo: tuple[FloatArray, ...]
-) -> tuple[_Short, None]:
-    from scipy.linalg.blas import dsyrk
-
-    centre, q, epsilon = task
-    target, up, down, eta, _ = memo
-    low, high = np.maximum(target - epsilon - eta, 0.0), np.maximum(eta - target - epsilon, 0.0)
-    curve = 2.0 * (np.where(low > 0, up, 0.0) + np.where(high > 0, down, 0.0))
-    beta = 2.0 * (up * low - down * high)
-    hessian, pull = np.zeros((q, q), order="F"), np.zeros(q)
-    for part in block.tiles(q):
-        at = np.flatnonzero(curve[part])
-        if not len(at):
-            continue
-        root = np.sqrt(curve[part][at])
-        rows = np.empty((len(at), q))
-        picked_rows(solid(block.dense(part)), at, centre, root, rows)
-        hessian = dsyrk(1.0, rows.T, beta=1.0, c=hessian, overwrite_c=1)
-        pull += (beta[part][at] / root) @ rows
-    hessian = np.triu(hessian)
-    hessian += np.triu(hessian, 1).T
-    return _Short(hessian, pull, float(up @ (low * low) + down @ (high * high))), None
-
-
-def _move_rows(
-    block: Block, task: tuple[FloatArray, FloatArray], _memo: tuple[FloatArray, ...]
-) -> tuple[float, FloatArray]:
-    centre, step = task
-    out = np.empty(block.n)
-    for part in block.tiles(len(step)):
-        moves(block.dense(part), centre, step, out[part])
-    return 0.0, out
+    _, step, info = lapack.dposv(H, pull / size)
+    return None if info else np.asarray(step) / size

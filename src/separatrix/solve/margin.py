@@ -28,6 +28,7 @@ from separatrix.solve.finite_newton import finite_newton
 from separatrix.solve.interior import MarginFit, interior
 from separatrix.solve.joint import JointFit, JointMachine, joint_passes, joint_programme
 from separatrix.solve.programme import quadratic_programme
+from separatrix.solve.short_rows import Table
 
 FACTOR_LIMIT = 3000  # columns (or rows, of wide data) up to which a factor is worth forming
 SPARSE_LIMIT = 600  # columns of sparse rows up to which dense tiles of them are
@@ -52,6 +53,7 @@ class Request:
     seed: int = 0
     verbose: int = 0
     span: tuple[Coordinates, Rows] | None = None  # of wide rows, where several machines share them
+    table: Table | None = None  # of few cells, likewise
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def _by_interior(machine: MarginMachine, request: Request) -> MarginFit:
 
 
 def _by_newton(machine: MarginMachine, request: Request) -> MarginFit:
-    return _in_span(finite_newton, machine, request)
+    return _in_span(partial(finite_newton, table=request.table), machine, request)
 
 
 def _by_ascent(machine: MarginMachine, request: Request) -> MarginFit:
@@ -167,11 +169,12 @@ def solve_machines(
         refuse_lazy(chosen.name)
     if chosen.ordered:
         return chosen.name, _finished(machines, _side_by_side(chosen, machines, request), request)
-    if (
-        chosen.lazy and len(machines) > 1 and _is_wide(machines[0])
-    ):  # rows that all machines share, one factor for all
+    if chosen.lazy and len(machines) > 1:  # rows that all machines share
         centred = centre if machines[0].fit_intercept else np.zeros_like(centre)
-        request = replace(request, span=row_span(machines[0].rows, centred))
+        if _is_wide(machines[0]):
+            request = replace(request, span=row_span(machines[0].rows, centred))
+        elif chosen is NEWTON:
+            request = replace(request, table=Table.of(machines[0].rows, centred, machines[0].fit_intercept))
     fits = []
     for machine in machines:
         fits.append(chosen.run(machine, request))
