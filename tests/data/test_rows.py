@@ -1,5 +1,7 @@
 """Rows on a grid: every storage gives the same cells, every row is in one block, and moments are the moments."""
 
+from dataclasses import replace
+
 import dask
 import dask.array as da
 import numpy as np
@@ -321,3 +323,28 @@ def test_moments_of_a_dask_source_are_those_in_memory_bit_for_bit(kind):
     with engine(kind, workers=2):
         got = lazy_rows(X, memory.edges).moments()
     assert np.array_equal(got.mean, wanted.mean) and np.array_equal(got.second, wanted.second)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_sample_has_the_thinned_rows_of_every_block(order):
+    X = np.asarray(np.random.default_rng(0).normal(size=(1000, 3)), dtype=np.float32, order=order)
+    y, weight = np.arange(1000.0), np.arange(1000.0) % 3
+    with engine(blocks=8):
+        rows = Rows.of(X, y, weight)
+    sample = rows.sampled(4)
+    picked = np.concatenate([rows.block(i).thinned(4).y for i in range(8)])
+    np.testing.assert_array_equal(sample.y, picked)
+    np.testing.assert_array_equal(sample.source, X[picked.astype(int)])
+    np.testing.assert_array_equal(sample.weight, weight[picked.astype(int)])
+    assert sample.n_blocks == 2 and sample.single and sample.source.dtype == np.float64
+    assert replace(rows, source=[X], edges=(0, 1000)).sampled(4) is None
+
+
+def test_few_cells_become_doubles_and_say_what_they_were():
+    X = np.arange(6, dtype=np.float32).reshape(3, 2)
+    rows = Rows.of(X).in_doubles()
+    assert rows.single and rows.source.dtype == np.float64
+    double = Rows.of(X.astype(float))
+    assert double.in_doubles() is double and not double.single
+    whole = Rows.of(X.astype(np.uint8)).in_doubles()
+    assert whole.source.dtype == np.float64 and not whole.single

@@ -21,8 +21,8 @@ from separatrix.core.statistics.grouped import Members
 from separatrix.data.engine import current_engine, each_in_threads, one_blas_thread, sweep
 from separatrix.data.stored import with_cells
 
-# two megabytes of float64: in cache, yet few enough that threads do not queue for the GIL
-TILE_BYTES = 1 << 21
+# a megabyte of float64: in cache, yet few enough that threads do not queue for the GIL
+TILE_BYTES = 1 << 20
 ANSWER = 4  # numbers a row that a prediction is likely to make besides
 BESIDE = 16  # and what a sweep works on beside the cells: scores, losses, slopes
 BLOCK_CELLS = 1 << 20  # cells of a dense block: enough work to hide a task's cost
@@ -38,7 +38,7 @@ MAX_SPARSE_BLOCKS = 4  # a sparse block's statistics are as wide as the vocabula
 
 
 def tiles_of(n: int, width: int) -> Iterator[slice]:
-    """Slices of n rows of about two megabytes of float64, with what a sweep works on beside them."""
+    """Slices of n rows of about a megabyte of float64, with what a sweep works on beside them."""
     size = max(64, TILE_BYTES // (8 * (width + BESIDE)))
     for a in range(0, n, size):
         yield slice(a, min(a + size, n))
@@ -82,7 +82,7 @@ class Block:
         return not isinstance(self.X, np.ndarray)
 
     def tiles(self, width: int) -> Iterator[slice]:
-        """Slices of about two megabytes of float64."""
+        """Slices of about a megabyte of float64."""
         return tiles_of(self.n, width)
 
     def thinned(self, stride: int) -> Block:
@@ -173,6 +173,18 @@ class Rows:
         if not isinstance(cells, np.ndarray) or cells.dtype == np.float64 or cells.size > DOUBLE_CELLS:
             return self
         return replace(self, source=cells.astype(np.float64), lazy_single=self.single)
+
+    def sampled(self, stride: int) -> Rows | None:
+        """One row of every ``stride`` of each block (:meth:`Block.thinned`) as rows of their own; None where they are
+        too many to be copied, or read anew in every sweep."""
+        if not isinstance(self.source, np.ndarray) or self.source.size > stride * DOUBLE_CELLS:
+            return None
+        blocks = [self.block(i).thinned(stride) for i in range(self.n_blocks)]
+        cells = np.concatenate([floats(block.X) for block in blocks])
+        y = None if self.y is None else np.concatenate([block.y for block in blocks])
+        weight = None if self.weight is None else np.concatenate([block.weight for block in blocks])
+        edges = grid(len(cells), self.n_blocks // stride)
+        return Rows(cells, len(cells), self.p, edges, y, weight, self.single).in_doubles()
 
     def with_targets(self, y: Any, weight: FloatArray | None) -> Rows:
         return replace(self, y=y, weight=weight)

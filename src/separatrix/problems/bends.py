@@ -37,6 +37,9 @@ class Bends(Protocol):
     def derivatives(self, loss: Loss, scores: Scores, y: np.ndarray) -> Derivatives:
         """Losses, slopes, and what :meth:`add` asks for; ``scores`` makes scores, as often as they are needed."""
 
+    def room(self, cells: FloatArray) -> FloatArray:
+        """Room for the rows of a tile, to be written on between its derivatives and :meth:`add`."""
+
     def add(self, cells: FloatArray, bend: FloatArray, weight: FloatArray | None) -> None:
         """Add a tile's rows."""
 
@@ -77,10 +80,10 @@ class OfScores:
         self.buffer: FloatArray | None = None
 
     def room(self, cells: FloatArray) -> FloatArray:
-        """Where as many rows go as the tile has; the first tile is the longest."""
+        """Room for the rows of a tile; the first tile is the longest."""
         if self.buffer is None:
             self.buffer = np.empty((len(cells), self.q), order=order_of(cells))
-        return self.buffer[: len(cells)]
+        return self.buffer
 
     def derivatives(self, loss: Loss, scores: Scores, y: np.ndarray) -> Derivatives:
         """As the loss says."""
@@ -88,7 +91,7 @@ class OfScores:
 
     def add(self, cells: FloatArray, bend: FloatArray, weight: FloatArray | None) -> None:
         """``bend`` is written on."""
-        z = self.room(cells)
+        z = self.room(cells)[: len(cells)]
         if weight is not None:
             bend *= weight
         np.sqrt(bend, out=bend)
@@ -117,7 +120,7 @@ class OfPairs(OfScores):
 
     def add(self, cells: FloatArray, bend: FloatArray, weight: FloatArray | None) -> None:
         """``bend`` holds probabilities."""
-        z = self.room(cells)
+        z = self.room(cells)[: len(cells)]
         roots = np.sqrt(bend.T, order="C")
         both = np.empty(len(cells))
         heavy = None if weight is None else np.sqrt(weight)
@@ -152,7 +155,7 @@ class OfClasses(OfScores):
 
     def add(self, cells: FloatArray, bend: FloatArray, weight: FloatArray | None) -> None:
         """``bend`` is written on."""
-        z = self.room(cells)
+        z = self.room(cells)[: len(cells)]
         z[:, : self.width] = cells
         if self.q > self.width:
             z[:, -1] = 1.0

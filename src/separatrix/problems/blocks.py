@@ -241,7 +241,6 @@ def _second_order(block: Block, task: SweepTask) -> Partial:
     bends = bends_of(len(u), task.fit_intercept, task.class_basis)
     gradient, lift = np.zeros_like(u), np.zeros_like(offset, dtype=float)
     weight = value = radius = 0.0
-    squares: FloatArray | None = None
     for part in block.tiles((len(u) + int(task.fit_intercept)) * bends.tiles):
         cells = task.cells(block.dense(part))
         scores = partial(_scores_of, cells, u, offset)
@@ -251,8 +250,7 @@ def _second_order(block: Block, task: SweepTask) -> Partial:
         gradient += np.dot(cells.T, slope)
         lift += slope.sum(axis=0)
         if task.want_radius:
-            squares = np.empty(cells.shape, order=order_of(cells)) if squares is None else squares
-            radius = max(radius, _radius_squared(_present(block, part, cells), task, squares))
+            radius = max(radius, _radius_squared(_present(block, part, cells), task, bends.room(cells)))
         bends.add(cells, bend, None if block.weight is None else block.weight[part])
     gradient, lift = task.gather(gradient), task.gather(lift)
     return Partial(weight, value, gradient, lift, bends.total(), float(np.sqrt(radius)))

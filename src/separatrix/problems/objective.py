@@ -58,11 +58,18 @@ class Memo:
     """What the sweeps of one solve leave to the next; whoever solves holds it and passes it along.
 
     ``blocks``: what each block may write on again; ``radius``: max_i ‖z_i‖ once a full sweep has seen it, for it does
-    not depend on θ.
+    not depend on θ; ``sample``: the rows of the last stride asked for.
     """
 
     blocks: list[FloatArray | None] | None = None
     radius: float | None = None
+    sample: tuple[int, Rows | None] = (1, None)
+
+    def sample_of(self, rows: Rows, stride: int) -> Rows | None:
+        """The sampled rows, copied once for all sweeps over them; None where they are not copied."""
+        if self.sample[0] != stride:
+            self.sample = stride, rows.sampled(stride) if stride > 1 else None
+        return self.sample[1]
 
 
 @dataclass(frozen=True)
@@ -181,13 +188,17 @@ class Objective:
         measure = since is not None and order == 1 and not self.rows.sparse
         first_radius = radius and measure and self.coordinates.basis is None
         want_radius = stride == 1 and memo.radius is None and (order == 2 or first_radius)
-        task = self._task(*self.split(theta), order, stride, want_radius)
+        sample = memo.sample_of(self.rows, stride)
+        rows, thin = (self.rows, stride) if sample is None else (sample, 1)
+        task = self._task(*self.split(theta), order, thin, want_radius)
         if since is not None and measure:
             moved = self._task(*self.split(theta - since), order)
             task = replace(task, moved=(moved.factor, moved.offset))
-        light = stride > 1 and self.rows.n * self.rows.p < LIGHT_CELLS * stride * self.rows.n_blocks
+        light = stride > 1 and rows.n * rows.p < LIGHT_CELLS * thin * rows.n_blocks
         total: Partial
-        total, memo.blocks = sweep(evaluate_block, self.rows, task, memo.blocks, light=light)
+        total, kept = sweep(evaluate_block, rows, task, memo.blocks if sample is None else None, light=light)
+        if sample is None:
+            memo.blocks = kept
         if want_radius:
             memo.radius = total.radius
         hessian = None

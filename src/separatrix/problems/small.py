@@ -1,4 +1,4 @@
-"""Rows that fit one tile:  z = [((x − centre) · scale) B, lift] is formed once, and a sweep is then a few products.
+"""Rows that fit a tile or two:  z = [((x − centre) · scale) B, lift] is formed once; a sweep is then a few products.
 
     F(θ) = (1/W) Σ_i s_i ℓ(z_i·θ, y_i) + ½ θᵀMθ,    ∇F = (1/W) zᵀ(s ℓ') + Mθ,    H = (1/W) zᵀ diag(s ℓ'') z + M
 
@@ -21,6 +21,8 @@ from separatrix.data import rows as grid
 from separatrix.data.rows import Rows
 from separatrix.problems.bends import add_class_blocks
 from separatrix.problems.coordinates import Coordinates
+
+FEW_TILES = 2  # tiles of a sweep that are worked on at once where that spares the way to a sweep
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Tile:
             return None
         q = c.size + int(fit_intercept)
         width = max(q, rows.p) * (1 if basis is None else basis.shape[1])
-        if rows.n_blocks > 1 or rows.sparse or 8 * rows.n * width > grid.TILE_BYTES:
+        if rows.n_blocks > 1 or rows.sparse or 8 * rows.n * width > FEW_TILES * grid.TILE_BYTES:
             return None
         block = rows.block(0)
         if block.sparse:  # a partition that was not read yet

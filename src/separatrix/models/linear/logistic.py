@@ -87,7 +87,7 @@ class LogisticRegression(Inferential, LinearClassifier):
     Notes
     -----
     Cost: two classes O(np²) for about two sweeps and O(np) for a few more; many columns O(npK) a sweep.
-    Memory above the data: a few tiles of two megabytes and O(p²).
+    Memory above the data: a few tiles of a megabyte and O(p²).
 
     Examples
     --------
