@@ -27,12 +27,10 @@ ANSWER = 4  # numbers a row that a prediction is likely to make besides
 BESIDE = 16  # and what a sweep works on beside the cells: scores, losses, slopes
 BLOCK_CELLS = 1 << 20  # cells of a dense block: enough work to hide a task's cost
 ROW_CELLS = 24  # cells that cost as much as a row's loss: why a narrow table has blocks too
-FEW_CELLS = 1 << 18  # of a block where there are but two or four
+FEW_CELLS = 900_000  # of a block where there are but two or four
 SPARSE_BLOCK_CELLS = 1 << 19  # stored cells of a sparse block
 MAX_BLOCKS = 64
-DOUBLE_CELLS = (
-    1 << 19
-)  # cells up to which a table of other numbers is brought to doubles once a fit: four megabytes
+DOUBLE_CELLS = 1 << 19  # of a table that is brought to doubles, or a sample that is copied: four megabytes
 NEAR_ORIGIN = 1e-3  # variance over mean square above which plain sums keep twelve digits of it
 MAX_SPARSE_BLOCKS = 4  # a sparse block's statistics are as wide as the vocabulary
 
@@ -248,15 +246,10 @@ def over_rows(function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
 
 
 def dense_blocks(n: int, p: int) -> int:
-    """How many blocks a table of n rows and p columns has: one for a million cells, and two or four of fewer.
+    """How many blocks a table of n rows and p columns has: one for a million cells, or two or four where they pay.
 
-    >>> (
-    ...     dense_blocks(1_000_000, 10),
-    ...     dense_blocks(40_000, 6),
-    ...     dense_blocks(10_000, 30),
-    ...     dense_blocks(1_000, 30),
-    ... )
-    (9, 4, 2, 0)
+    >>> [dense_blocks(n, p) for n, p in ((1_000_000, 10), (100_000, 15), (60_000, 10), (10_000, 30))]
+    [9, 4, 2, 0]
     """
     few = n * (p + ROW_CELLS) // FEW_CELLS
     return max(min(MAX_BLOCKS, n * p // BLOCK_CELLS), min(few - few % 2, 4))
