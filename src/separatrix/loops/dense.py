@@ -1,11 +1,12 @@
 """Loops over dense rows that memory alone should bound, compiled, without the GIL.
 
+    Σ_i c_i z_i z_iᵀ of narrow rows
     Σ_i [y_i = k] w_i (x_i − s_k),  Σ_i [y_i = k] w_i (x_i − s_k)²        η_ki = c_k − Σ_j ((x_ij − m_kj) r_kj)²
 
 NumPy would write the squares down before it adds them up; here a cell is read once. s_k is a row of the class, so
 that a class far from the origin keeps its digits and a column that does not vary has sums of exactly zero. Sums go
 by runs of rows, so that rounding grows with the number of runs and not of rows. A NaN or an infinity shows in the
-sums. Cost O(np) and O(npK).
+sums. Cost O(np²), O(np) and O(npK).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from separatrix.loops.compiled import loop, loop_with
 
+STRETCH = 256  # rows of a narrow table that are worked on at once: a dozen columns of them stay at hand
 RUN = 128  # rows added up before they join the total, times a sixteenth of the classes
 
 
@@ -88,3 +90,35 @@ def level_scores(cells, first, table, out):
                 at = start + np.int64(x)
             for k in range(out.shape[1]):
                 out[i, k] += table[at, k]
+
+
+@loop_with({"reassoc", "contract"})
+def narrow_squares(cells, n, p, row, column, bend, out):
+    """out += Σ_i bend_i z_i z_iᵀ, z = (x, 1) or x as ``out`` has room, x_ij = cells[i·row + j·column].
+
+    BLAS is made for wide rows. A stretch of rows is laid out by columns, whose products are then added up in turn.
+    """
+    q = out.shape[0]
+    z, own = np.empty((q, STRETCH)), np.empty(STRETCH)
+    for i in range(STRETCH):
+        z[q - 1, i] = 1.0
+    for start in range(0, n, STRETCH):
+        size = min(STRETCH, n - start)
+        for j in range(p):
+            at = start * row + j * column
+            if row == 1:
+                for i in range(size):
+                    z[j, i] = cells[at + i]
+            else:
+                for i in range(size):
+                    z[j, i] = cells[at + i * row]
+        for a in range(q):
+            for i in range(size):
+                own[i] = bend[start + i] * z[a, i]
+            for b in range(a + 1):
+                total = 0.0
+                for i in range(size):
+                    total += own[i] * z[b, i]
+                out[a, b] += total
+                if b < a:
+                    out[b, a] += total

@@ -24,6 +24,7 @@ from separatrix.data.rows import order_of
 WIDE_TILES = 4
 # Classes up to which a product a pair of them is quicker than one a class and one of all; of wide rows some more.
 FEW_CLASSES, SOME_CLASSES, WIDE = 6, 10, 32
+NARROW = 10  # cells of a row up to which a loop is quicker than BLAS
 
 Scores = Callable[[], FloatArray]
 Derivatives = tuple[FloatArray, FloatArray, FloatArray]
@@ -91,9 +92,11 @@ class OfScores:
 
     def add(self, cells: FloatArray, bend: FloatArray, weight: FloatArray | None) -> None:
         """``bend`` is written on."""
-        z = self.room(cells)[: len(cells)]
         if weight is not None:
             bend *= weight
+        if self.q <= NARROW and add_narrow(self.sum, cells, bend):
+            return
+        z = self.room(cells)[: len(cells)]
         np.sqrt(bend, out=bend)
         np.multiply(cells, bend[:, None], out=z[:, : self.width])
         if self.q > self.width:
@@ -103,6 +106,18 @@ class OfScores:
     def total(self) -> FloatArray:
         """(q, q)."""
         return self.sum
+
+
+def add_narrow(total: FloatArray, cells: FloatArray, bend: FloatArray) -> bool:
+    """Add Σ_i bend_i z_i z_iᵀ by a compiled loop, where the cells have no gaps in one direction."""
+    from separatrix.loops.dense import narrow_squares
+
+    (n, p), (row, column) = cells.shape, (stride // 8 for stride in cells.strides)
+    if min(n, p) < 2 or min(row, column) != 1:
+        return False
+    flat = np.lib.stride_tricks.as_strided(cells, ((n - 1) * row + (p - 1) * column + 1,), (8,))
+    narrow_squares(flat, n, p, row, column, bend, total)
+    return True
 
 
 class OfPairs(OfScores):
