@@ -23,6 +23,9 @@ from separatrix.verdict.gaps import ROUNDED_UP, factorise, stale_curvature_gap
 # a change of scores, and so relatively of the curvature, that standard errors do not see
 SAME_CURVATURE = 2e-7
 KEPT = 0.1  # contraction of steps that need no new Hessian
+QUICK = 0.3  # contraction of steps of which one more tells
+EXACT = 1e-2  # of a gap asked for, that a step which costs little should leave
+NEARBY = 0.1  # a change of scores that costs a bound a tenth
 HOPEFUL = 0.7  # of the decrement at which the bound says something, were the leverage as it was seen last
 
 
@@ -83,12 +86,20 @@ class Anchor:
     def may_be_last(self, decrement: float, contraction: float, goal: float) -> bool:
         return contraction > 0 and self.expected(decrement, contraction) ** 2 <= 20 * goal
 
-    def worth_measuring(self, decrement: float, contraction: float, at: Evaluation) -> dict[str, Any]:
-        """What the sweep that may be the last should measure for the proof of a sample's factor."""
+    def worth_measuring(
+        self, decrement: float, contraction: float, at: Evaluation, ahead: FloatArray
+    ) -> dict[str, Any]:
+        """What the sweep at ``ahead`` that may be the last should measure for the proof of a sample's factor, or of
+        one taken so far away that no bound says how far scores have moved since."""
         if self.share == 1:
-            return {}
+            return {} if self.reach(ahead - self.theta, at) < NEARBY else {"since": self.theta}
         expected = self.expected(decrement, contraction)
         return {"since": self.theta, "radius": not 2 * expected * self.bend(at) < 1}
+
+    def one_more(self, gap: float, contraction: float, target: float) -> bool:
+        """Whether a gap that is just met by a measured drift is worth a step more, which costs little and leaves far
+        less."""
+        return self.share == 1 and self.measured is not None and contraction < QUICK and gap > EXACT * target
 
     def bend(self, at: Evaluation) -> float:
         """r of the curvature bound: the most a score can move in a step of H-length one."""

@@ -109,7 +109,8 @@ def newton(
                     break
                 # a gap at rounding level is not yet weights at rounding level: go on while steps still shrink
                 left = gap if proven else 0.5 * decrement**2
-                if left <= target and (left <= goal or contraction > 0.5 or decrement < 1e-12):
+                met = left <= target and (left <= goal or contraction > 0.5 or decrement < 1e-12)
+                if met and not anchor.one_more(left, contraction, target):
                     stopped = "gap ≤ tol" if proven else FLAT
                     break
             order = 2
@@ -122,7 +123,7 @@ def newton(
                 if errors:
                     order = 2
                 else:
-                    measure = anchor.worth_measuring(decrement, contraction, at)
+                    measure = anchor.worth_measuring(decrement, contraction, at, point + step)
             # where F is zero but for rounding, it is rounded as what it is the difference of: as it was to begin with
             noise = anchor.noise(at) + (EPS * first_value if abs(at.value) < 64 * EPS * first_value else 0.0)
             point, at, damping = _descend(
