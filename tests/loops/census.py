@@ -150,10 +150,14 @@ def orders(X: Any) -> Iterator[Any]:
 def many() -> Iterator[tuple[str, Any, Any, Any]]:
     """Tables of a size at which loops take the place of products."""
     X, y = make_classification(40_000, 12, n_informative=6, random_state=0)
-    for name in ("LinearSVC()", "LinearSVR()", "LinearSVR(loss='squared_epsilon_insensitive')"):
+    long, both = np.concatenate([X, X[:5_000]]), np.concatenate([y, y[:5_000]])
+    for name, n, p in (
+        ("LinearSVC()", 45_000, 12), ("LinearSVR()", 3_000, 12), ("LogisticRegression()", 45_000, 6),
+        ("LinearSVR(loss='squared_epsilon_insensitive')", 3_000, 12),
+    ):  # fmt: skip
         for kind in (np.float64, np.float32):
-            for rows in orders(X[:3_000].astype(kind)):
-                yield name, eval(f"separatrix.{name}", {"separatrix": separatrix}), rows, y[:3_000]
+            for rows in orders(long[:n, :p].astype(kind, order="C")):
+                yield name, eval(f"separatrix.{name}", {"separatrix": separatrix}), rows, both[:n]
     yield "SVC(kernel='poly',C=10)", separatrix.SVC(kernel="poly", C=10.0), X[:3_500], y[:3_500]
     for name in ["SVC()", "NuSVC(nu=0.2)", "SVR()", "NuSVR()", "OneClassSVM()", "SVC(gamma=100.0,C=100.0)"]:
         for n in (600, 3_500):  # rows made when asked for, and working sets

@@ -77,6 +77,7 @@ def _by_interior(machine: MarginMachine, request: Request) -> MarginFit:
 
 
 def _by_newton(machine: MarginMachine, request: Request) -> MarginFit:
+    machine = replace(machine, rows=machine.rows.in_doubles())
     return _in_span(partial(finite_newton, table=request.table), machine, request)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.engine import sweep
-from separatrix.data.rows import DOUBLE_CELLS, Block, Rows, solid
+from separatrix.data.rows import DOUBLE_CELLS, Block, Rows
 from separatrix.loops.interior import picked_rows
 from separatrix.loops.squares import shortfalls
 from separatrix.problems.margin import MarginMachine, blocked
@@ -148,7 +148,7 @@ def _short_rows(
             continue
         root = np.sqrt(curve[part][at])
         rows = np.empty((len(at), q))
-        picked_rows(solid(block.dense(part)), at, centre, root, rows)
+        picked_rows(np.ascontiguousarray(block.dense(part)), at, centre, root, rows)
         hessian = dsyrk(1.0, rows.T, beta=1.0, c=hessian, overwrite_c=1)
         pull += (beta[part][at] / root) @ rows
     hessian = np.triu(hessian)

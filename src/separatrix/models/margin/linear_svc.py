@@ -275,7 +275,7 @@ class LinearSVC(Calibrated, LinearClassifier):
         return solver
 
     def _read(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool) -> _Labelled:
-        rows = rows_of(self, read_table(self, X, reset=reset)).in_doubles()
+        rows = rows_of(self, read_table(self, X, reset=reset))
         weight = read_weights(sample_weight, rows.n)
         codes, totals = self._read_classes(y, weight, rows.n, reset=reset)
         moments = finite_moments(self, rows.with_targets(None, weight))
