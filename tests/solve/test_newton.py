@@ -188,3 +188,21 @@ def test_the_drift_of_scores_is_measured_exactly(classes):
     np.testing.assert_allclose(at.radius, objective.evaluate(a, order=2).radius, rtol=1e-9)
     fresh = Problem(rows, rows.moments(), loss, 1e-3, True, classes).objective()
     np.testing.assert_allclose(at.radius, fresh.evaluate(a, order=2).radius, rtol=1e-9)
+
+
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_gap_of_a_measured_drift_is_one(k, seed):
+    """Rare levels make the crude bound on scores useless: how far they moved is measured instead."""
+    rng = np.random.default_rng(seed)
+    n, p = 9000, 40
+    X = (rng.random((n, p)) < rng.uniform(0.001, 0.5, p)).astype(float)
+    scores = X @ (2.0 * rng.normal(size=(p, k)))
+    y = (scores + rng.gumbel(size=(n, k))).argmax(axis=1)
+    loss, target, classes = (Logistic(), 2.0 * y - 1.0, None) if k == 2 else (Multinomial(), y, k)
+    rows = Rows.of(X, target).of_classes(k)
+    problem = Problem(rows, rows.moments(), loss, 1.0 / n, True, classes)
+    quickly, exactly = run(problem, "newton", tol=1e-4), run(problem, "newton", tol=1e-7)
+    assert quickly.outcome.stopped_by == "gap ≤ tol" and quickly.outcome.gap <= 1e-8 * quickly.outcome.value
+    rounding = 1e-13 * exactly.outcome.value
+    assert quickly.outcome.value - exactly.outcome.value <= quickly.outcome.gap + rounding
