@@ -110,7 +110,9 @@ def serve(request: dict[str, Any], lines: TextIO, out: TextIO) -> None:
         warm_up = models.prepared(peer, entry, data.head(warm_up_rows(n)))
         with _threads(peer, 0):
             warm_up()
-    if peer == SUBJECT:  # which loops are called depends on the rows; rivals bring their compiled code on import
+    if (
+        peer == SUBJECT
+    ):  # which loops are called depends on the rows; rivals bring their compiled code on import
         _call_a_loop()
     before = memory.settle()
     call = models.prepared(peer, entry, data)
