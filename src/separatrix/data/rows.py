@@ -29,6 +29,7 @@ SPARSE_BLOCK_CELLS = 1 << 19  # stored cells of a sparse block
 MAX_BLOCKS = 64
 NEAR_ORIGIN = 1e-3  # variance over mean square above which plain sums keep twelve digits of it
 MAX_SPARSE_BLOCKS = 4  # a sparse block's statistics are as wide as the vocabulary
+NARROW = 512  # columns up to which they are small, and blocks of a quarter of those cells worth their cost
 
 
 def tiles_of(n: int, width: int) -> Iterator[slice]:
@@ -124,7 +125,7 @@ class Rows:
         if isinstance(X, np.ndarray):
             count = min(MAX_BLOCKS, n * p // BLOCK_CELLS)
         else:
-            count = min(MAX_SPARSE_BLOCKS, X.nnz // SPARSE_BLOCK_CELLS)
+            count = _sparse_blocks(X.nnz, p)
         count = current_engine().blocks or count
         edges = grid(n, count) if isinstance(X, np.ndarray) else _cell_grid(X, count)
         return cls(X, n, p, edges, y, weight)
@@ -226,6 +227,12 @@ def grid(n: int, blocks: int) -> tuple[int, ...]:
     """
     blocks = max(1, min(blocks, n))
     return tuple(n * i // blocks for i in range(blocks + 1))
+
+
+def _sparse_blocks(cells: int, p: int) -> int:
+    """How many blocks a CSR matrix of so many stored cells and columns has: one, or an even number."""
+    count = min(MAX_SPARSE_BLOCKS, cells * (4 if p <= NARROW else 1) // SPARSE_BLOCK_CELLS)
+    return count if count <= 1 else count + count % 2
 
 
 def _cell_grid(X: Any, blocks: int) -> tuple[int, ...]:

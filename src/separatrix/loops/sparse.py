@@ -1,8 +1,8 @@
 """Products of a CSR block with a few columns, compiled, without the GIL:  η = XW,  G = Xᵀs.
 
 SciPy's own products hold one thread; these run side by side on blocks. W is (p, K) and row-major, so a
-stored cell touches one contiguous line of K numbers. Cost O(nnz·K). Cells may be float32 or float64;
-sums are float64.
+stored cell touches one contiguous line of K numbers. Cost O(nnz·K); XᵀDX is Σ_i nnz_i²/2 additions. Cells may be
+float32 or float64; sums are float64.
 """
 
 from __future__ import annotations
@@ -81,6 +81,34 @@ def back_k(data, indices, indptr, slope, out):
             j = np.uint64(indices[at])
             for k in range(k_count):
                 out[j, k] += x * slope[i, k]
+
+
+@loop
+def add_pairs(data, indices, indptr, weight, out):
+    """out + outᵀ += Σ_i w_i x_i x_iᵀ: each pair of a row's stored cells once, a cell with itself by half."""
+    for i in range(weight.shape[0]):
+        w = weight[i]
+        if w != 0.0:
+            first = indptr[i]
+            for at in range(first, indptr[i + 1]):
+                x, j = w * data[at], np.uint64(indices[at])
+                for before in range(first, at):
+                    out[j, np.uint64(indices[before])] += x * data[before]
+                out[j, j] += 0.5 * x * data[at]
+
+
+@loop
+def largest_square(data, indices, indptr, weight, square, line, constant):
+    """max_i constant + Σ_j (s_j x_ij² + l_j x_ij), of rows that weigh something; ``weight`` may be empty (all do)."""
+    largest, all_weigh = 0.0, weight.shape[0] == 0
+    for i in range(indptr.shape[0] - 1):
+        if all_weigh or weight[i] > 0.0:
+            total = constant
+            for at in range(indptr[i], indptr[i + 1]):
+                x, j = np.float64(data[at]), np.uint64(indices[at])
+                total += x * (square[j] * x + line[j])
+            largest = max(largest, total)
+    return largest
 
 
 @loop
