@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from separatrix.loops.squares import LIMIT, MET, SINGULAR, squared_newton
+from separatrix.loops.squares import LIMIT, MET, SINGULAR, shortfalls, squared_newton, step_length
 
 
 def machine(kind, n=40, p=3, seed=0):
@@ -71,3 +71,39 @@ def test_rows_of_no_cost_are_absent():
         solved(z[live], target[live], up[live], down[live], epsilon),
     )
     np.testing.assert_allclose(whole[0], few[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["hinge", "tube"])
+def test_the_sums_of_short_rows_are_those_of_numpy(kind):
+    z, target, up, down, epsilon = machine(kind)
+    eta = z @ np.linspace(-1, 1, 4)
+    low, high = np.maximum(target - epsilon - eta, 0), np.maximum(eta - target - epsilon, 0)
+    bend = 2 * (up * (low > 0) + down * (high > 0))
+    before = np.where(np.arange(40) % 3, bend, 1.0)
+    curve, change, beta = before.copy(), np.empty(40), np.empty(40)
+    loss, short, changed = shortfalls(target, up, down, epsilon, eta, curve, change, beta)
+    np.testing.assert_allclose(
+        [loss, short], [up @ low**2 + down @ high**2, np.count_nonzero(bend)], rtol=1e-14
+    )
+    assert changed == np.count_nonzero(bend != before)
+    np.testing.assert_array_equal(curve, bend)
+    np.testing.assert_array_equal(change, bend - before)
+    np.testing.assert_allclose(beta, 2 * (up * low - down * high), rtol=1e-15)
+
+
+@pytest.mark.parametrize("kind", ["hinge", "tube"])
+def test_a_step_is_as_long_as_the_line_asks(kind):
+    _, *sides = machine(kind)
+    rng = np.random.default_rng(1)
+    eta, move = 0.1 * rng.normal(size=40), -rng.normal(size=40)
+
+    def along(t):
+        target, up, down, epsilon = sides
+        at = eta + t * move
+        low, high = np.maximum(target - epsilon - at, 0), np.maximum(at - target - epsilon, 0)
+        return 0.3 * t + 0.5 * t * t + up @ low**2 + down @ high**2
+
+    for way in (move, -move):
+        move = way
+        t = step_length(0.3, 1.0, *sides, eta, way)
+        assert along(t) <= min(along(s) for s in np.linspace(0, 2 * t + 1, 1001)) * (1 + 1e-12)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -130,6 +131,14 @@ class Rows:
         edges = grid(n, count) if isinstance(X, np.ndarray) else _cell_grid(X, count)
         return cls(X, n, p, edges, y, weight)
 
+    @cached_property
+    def _slices(self) -> dict[int, Any]:
+        """The blocks of a CSR matrix, as they were made."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_slices"}
+
     @property
     def single(self) -> bool:
         """Whether the cells are float32, and so what a model shows of them."""
@@ -166,7 +175,9 @@ class Rows:
         if self.lazy:
             cells = self.source[i].compute(scheduler="synchronous")
         elif self.sparse:
-            cells = _csr_slice(self.source, a, b)
+            if i not in self._slices:  # to make one costs as much as a sweep of a few rows
+                self._slices[i] = _csr_slice(self.source, a, b)
+            cells = self._slices[i]
         else:
             cells = self.source[a:b]
         return self._block_of(cells, i)

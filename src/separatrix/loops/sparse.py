@@ -67,8 +67,9 @@ def back_1(data, indices, indptr, slope, out):
     """out_j += Σ_i x_ij s_i."""
     for i in range(slope.shape[0]):
         s = slope[i]
-        for at in range(indptr[i], indptr[i + 1]):
-            out[np.uint64(indices[at])] += data[at] * s
+        if s != 0.0:
+            for at in range(indptr[i], indptr[i + 1]):
+                out[np.uint64(indices[at])] += data[at] * s
 
 
 @loop_with({"contract"})
@@ -136,6 +137,16 @@ def column_sums(data, indices, spread, sums):
         j = np.uint64(indices[at])
         sums[j, 0] += w * x
         sums[j, 1] += w * x * x
+
+
+@loop
+def row_squares(data, indptr, out):
+    """out_i = Σ_j x_ij²."""
+    for i in range(out.shape[0]):
+        total = 0.0
+        for at in range(indptr[i], indptr[i + 1]):
+            total += np.float64(data[at]) * np.float64(data[at])
+        out[i] = total
 
 
 @loop

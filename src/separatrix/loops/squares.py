@@ -1,4 +1,4 @@
-"""Newton's method for a squared hinge or tube on few rows, compiled, without the GIL.
+"""Newton's method for a squared hinge or tube: on few rows in one call, and its sums over many; without the GIL.
 
     F(w) = ½‖w_1…p‖² + Σ_i up_i max(0, t_i − ε − η_i)² + down_i max(0, η_i − t_i − ε)²,    η = zw
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.loops.compiled import inner, loop
+from separatrix.loops.compiled import inner, inner_with, loop
 
 EPS = 2.220446049250313e-16
 MET, LIMIT, STALLED, SINGULAR = 0, 1, 2, 3
@@ -75,20 +75,18 @@ def _solved(hessian, size, step):
     return True
 
 
-@inner
+@inner_with({"reassoc", "contract"})
 def _slope(t, linear, square, target, up, down, epsilon, eta, move):
-    """dF/dt and d²F/dt² at η + t·move."""
-    first, second = linear + t * square, square
+    """dF/dt and d²F/dt² at η + t·move: no row branches, as none can tell beforehand which are short."""
+    pull, bend = 0.0, 0.0
     for i in range(eta.shape[0]):
         at = eta[i] + t * move[i]
         low, high = target[i] - epsilon - at, at - target[i] - epsilon
-        if low > 0.0:
-            first -= 2.0 * up[i] * low * move[i]
-            second += 2.0 * up[i] * move[i] * move[i]
-        elif high > 0.0:
-            first += 2.0 * down[i] * high * move[i]
-            second += 2.0 * down[i] * move[i] * move[i]
-    return first, second
+        c_low = up[i] if low > 0.0 else 0.0
+        c_high = down[i] if high > 0.0 else 0.0
+        pull += (c_high * high - c_low * low) * move[i]
+        bend += (c_high + c_low) * move[i] * move[i]
+    return linear + t * square + 2.0 * pull, square + 2.0 * bend
 
 
 @inner
@@ -110,6 +108,34 @@ def _length(linear, square, target, up, down, epsilon, eta, move):
         if not (low < t and t < high):
             t = 0.5 * (low + high) if high < np.inf else 2.0 * low
     return t
+
+
+@loop
+def step_length(linear, square, target, up, down, epsilon, eta, move):
+    """The t > 0 that minimises ``linear``·t + ½ ``square``·t² and the losses at η + t·move; 0 where none does."""
+    return _length(linear, square, target, up, down, epsilon, eta, move)
+
+
+@loop
+def shortfalls(target, up, down, epsilon, eta, curve, change, beta):
+    """The losses' slopes −β and curvatures at η, and the change of these: (loss, rows short, rows that changed)."""
+    loss, short, changed = 0.0, 0, 0
+    for i in range(eta.shape[0]):
+        low, high = target[i] - epsilon - eta[i], eta[i] - target[i] - epsilon
+        bend, pull = 0.0, 0.0
+        if low > 0.0:
+            bend, pull = 2.0 * up[i], 2.0 * up[i] * low
+            loss += up[i] * low * low
+        elif high > 0.0:
+            bend, pull = 2.0 * down[i], -2.0 * down[i] * high
+            loss += down[i] * high * high
+        beta[i], change[i] = pull, bend - curve[i]
+        if bend != 0.0:
+            short += 1
+        if bend != curve[i]:
+            changed += 1
+        curve[i] = bend
+    return loss, short, changed
 
 
 @loop

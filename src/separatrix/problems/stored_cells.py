@@ -79,6 +79,15 @@ def pairs_hessian(X: Any, curvature: FloatArray, one: bool) -> FloatArray:
     return out
 
 
+def row_squares(X: Any) -> FloatArray:
+    """‖x_i‖² of every row (n,)."""
+    from separatrix.loops import sparse
+
+    out = np.empty(X.shape[0])
+    sparse.row_squares(X.data, X.indptr, out)
+    return out
+
+
 def longest(X: Any, weight: FloatArray | None, centre: FloatArray, scale: FloatArray) -> float:
     """max_i ‖(x_i − centre)·scale‖² over rows that weigh something."""
     from separatrix.loops import sparse

@@ -12,18 +12,16 @@ how far F is from its minimum. Cost O(np²) a step at most, O(p³) a factor. Not
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 
 import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray
-from separatrix.data.engine import sweep
 from separatrix.data.interrupts import until_interrupted
-from separatrix.data.rows import Block, solid
-from separatrix.loops.interior import picked_rows
-from separatrix.loops.squares import LIMIT, MET, squared_newton
-from separatrix.problems.margin import MarginMachine, Proof, best_intercept, blocked, both_signs
-from separatrix.solve.interior import STALLED, MarginFit, moves
+from separatrix.loops.squares import LIMIT, MET, squared_newton, step_length
+from separatrix.problems.margin import MarginMachine, Proof, both_signs, stored_pull
+from separatrix.problems.stored_cells import stored_scores
+from separatrix.solve.interior import STALLED, MarginFit
+from separatrix.solve.short_rows import StoredSums, TiledSums, sums_of
 
 FEW = 1 << 15  # cells up to which the search is one call
 NARROW = 32  # columns up to which it factors as fast as LAPACK
@@ -44,16 +42,20 @@ def finite_newton(
         return few
     q = p + int(machine.fit_intercept)
     w, ridge = np.zeros(q), np.append(np.ones(p), [0.0] * (q - p))
-    eta, move = np.zeros(rows.n), np.zeros(rows.n)
+    eta = np.zeros(rows.n)
     if machine.fit_intercept:
-        w[p] = best_intercept(machine, eta, 0.0)
+        w[p] = _first_intercept(machine)
         eta += w[p]
-    memo = blocked(rows, machine.target, machine.up, machine.down, eta, move)
+    sums = sums_of(machine, centre, q)
     stopped, sweeps, iterations = "max_iter reached", 0.0, 0
     with until_interrupted() as watch:
         for iterations in range(max_iter + 1):
-            total: _Short = sweep(_short_rows, rows, (centre, q, machine.epsilon), memo)[0]
+            total = sums.at(eta)
             sweeps += 1
+            if iterations == 0 and isinstance(sums, StoredSums) and not sums.near_origin():
+                sums = TiledSums(machine, centre, q)
+                total = sums.at(eta)
+                sweeps += 1
             gradient = ridge * w - total.pull
             value = 0.5 * float(w[:p] @ w[:p]) + total.loss
             step = _solve(total.hessian, ridge, -gradient)
@@ -68,15 +70,13 @@ def finite_newton(
                     break
             elif iterations == max_iter:
                 break
-            _, moved = sweep(_move_rows, rows, (centre, step), memo)
-            move = np.concatenate(moved)
+            move = sums.move(step)
             sweeps += 1
             t = _exact_step(machine, w, step, eta, move, p)
             if t <= 0:
                 stopped = STALLED
                 break
             w, eta = w + t * step, eta + t * move
-            memo = blocked(rows, machine.target, machine.up, machine.down, eta, move)
             if stopped == "gap ≤ tol":  # one more step after the promise got small: the last is exact
                 break
     if watch.interrupted:
@@ -115,6 +115,10 @@ def _of_few_rows(machine: MarginMachine, centre: FloatArray, tol: float, max_ite
 def prove_by_slopes(machine: MarginMachine, coef: FloatArray, b: float) -> Proof:
     """The proof at (w, b) whose dual point is the losses' slopes."""
     rows = machine.rows
+    if rows.sparse:
+        eta = stored_scores(rows.source, coef, b)
+        beta = machine.slope_beta(eta)
+        return machine.prove_from(coef, eta, beta, stored_pull(rows.source, beta))
     if rows.n_blocks > 1 or rows.lazy:
         eta = machine.prove(coef, b, np.zeros(rows.n)).eta
         return machine.prove(coef, b, machine.slope_beta(eta))
@@ -136,78 +140,19 @@ def _solve(hessian: FloatArray, ridge: FloatArray, pull: FloatArray) -> FloatArr
     return np.asarray(cho_solve(cho_factor(H), pull / size)) / size
 
 
+def _first_intercept(machine: MarginMachine) -> float:
+    """b that minimises the loss without weights."""
+    eta = np.zeros(machine.rows.n)
+    way = np.sign(machine.slope_beta(eta).sum())
+    sides = machine.target, machine.up, machine.down, float(machine.epsilon)
+    return float(way * step_length(0.0, 0.0, *sides, eta, np.full(len(eta), way)))
+
+
 def _exact_step(
     machine: MarginMachine, w: FloatArray, step: FloatArray, eta: FloatArray, move: FloatArray, p: int
 ) -> float:
     """The t > 0 that minimises F along the step: the slope in t rises, Newton on it inside a bracket."""
     d = step[:p]
     linear, square = float(w[:p] @ d), float(d @ d)
-
-    def slope(t: float) -> tuple[float, float]:
-        at = eta + t * move
-        low = np.maximum(machine.target - machine.epsilon - at, 0.0)
-        high = np.maximum(at - machine.target - machine.epsilon, 0.0)
-        first = linear + t * square + 2.0 * float((machine.down * high - machine.up * low) @ move)
-        bend = machine.up * (low > 0) + machine.down * (high > 0)
-        return first, square + 2.0 * float(bend @ (move * move))
-
-    start, _ = slope(0.0)
-    if not start < 0:
-        return 0.0
-    low, high, t = 0.0, np.inf, 1.0
-    for _ in range(60):
-        first, second = slope(t)
-        if abs(first) <= 1e-10 * abs(start):
-            break
-        low, high = (t, high) if first < 0 else (low, t)
-        t = t - first / second if second > 0 else 2.0 * t
-        if not low < t < high:
-            t = 0.5 * (low + high) if high < np.inf else 2.0 * low
-    return t
-
-
-@dataclass(frozen=True)
-class _Short:
-    """Over the rows that are short: Σ 2c z zᵀ, Σ β z, and the loss; not sealed, as in solve/interior.py."""
-
-    hessian: FloatArray
-    pull: FloatArray
-    loss: float
-
-    def __add__(self, other: _Short) -> _Short:
-        return _Short(self.hessian + other.hessian, self.pull + other.pull, self.loss + other.loss)
-
-
-def _short_rows(
-    block: Block, task: tuple[FloatArray, int, float], memo: tuple[FloatArray, ...]
-) -> tuple[_Short, None]:
-    from scipy.linalg.blas import dsyrk
-
-    centre, q, epsilon = task
-    target, up, down, eta, _ = memo
-    low, high = np.maximum(target - epsilon - eta, 0.0), np.maximum(eta - target - epsilon, 0.0)
-    curve = 2.0 * (np.where(low > 0, up, 0.0) + np.where(high > 0, down, 0.0))
-    beta = 2.0 * (up * low - down * high)
-    hessian, pull = np.zeros((q, q), order="F"), np.zeros(q)
-    for part in block.tiles(q):
-        at = np.flatnonzero(curve[part])
-        if not len(at):
-            continue
-        root = np.sqrt(curve[part][at])
-        rows = np.empty((len(at), q))
-        picked_rows(solid(block.dense(part)), at, centre, root, rows)
-        hessian = dsyrk(1.0, rows.T, beta=1.0, c=hessian, overwrite_c=1)
-        pull += (beta[part][at] / root) @ rows
-    hessian = np.triu(hessian)
-    hessian += np.triu(hessian, 1).T
-    return _Short(hessian, pull, float(up @ (low * low) + down @ (high * high))), None
-
-
-def _move_rows(
-    block: Block, task: tuple[FloatArray, FloatArray], _memo: tuple[FloatArray, ...]
-) -> tuple[float, FloatArray]:
-    centre, step = task
-    out = np.empty(block.n)
-    for part in block.tiles(len(step)):
-        moves(block.dense(part), centre, step, out[part])
-    return 0.0, out
+    sides = machine.target, machine.up, machine.down, float(machine.epsilon)
+    return float(step_length(linear, square, *sides, eta, move))
