@@ -196,9 +196,10 @@ def _proof_sums(
 
 def stored_pull(X: Any, beta: FloatArray) -> FloatArray:
     """Σ βx of the positive and the negative β (2, p), of sparse rows by their stored cells."""
-    pull = np.zeros((X.shape[1], 2))
-    add_back(X, np.column_stack(both_signs(beta)), pull)
-    return np.ascontiguousarray(pull.T)
+    pull = np.zeros((2, X.shape[1]))
+    for side, out in zip(both_signs(beta), pull, strict=True):
+        add_back(X, side, out)
+    return pull
 
 
 def both_signs(beta: FloatArray) -> tuple[FloatArray, FloatArray]:
