@@ -168,7 +168,9 @@ class Rows:
         return replace(self, edges=grid(self.n, min(MAX_BLOCKS, self.n * self.p * k // BLOCK_CELLS)))
 
     def with_targets(self, y: Any, weight: FloatArray | None) -> Rows:
-        return replace(self, y=y, weight=weight)
+        rows = replace(self, y=y, weight=weight)
+        rows.__dict__["_slices"] = self._slices  # of the same cells on the same grid
+        return rows
 
     def block(self, i: int) -> Block:
         a, b = self.edges[i], self.edges[i + 1]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.loops.compiled import inner, inner_with, loop
+from separatrix.loops.compiled import inner, inner_with, loop, loop_with
 
 EPS = 2.220446049250313e-16
 MET, LIMIT, STALLED, SINGULAR = 0, 1, 2, 3
@@ -116,25 +116,20 @@ def step_length(linear, square, target, up, down, epsilon, eta, move):
     return _length(linear, square, target, up, down, epsilon, eta, move)
 
 
-@loop
+@loop_with({"reassoc", "contract"})
 def shortfalls(target, up, down, epsilon, eta, curve, change, beta):
     """The losses' slopes −β and curvatures at η, and the change of these: (loss, rows short, rows that changed)."""
     loss, short, changed = 0.0, 0, 0
     for i in range(eta.shape[0]):
         low, high = target[i] - epsilon - eta[i], eta[i] - target[i] - epsilon
-        bend, pull = 0.0, 0.0
-        if low > 0.0:
-            bend, pull = 2.0 * up[i], 2.0 * up[i] * low
-            loss += up[i] * low * low
-        elif high > 0.0:
-            bend, pull = 2.0 * down[i], -2.0 * down[i] * high
-            loss += down[i] * high * high
-        beta[i], change[i] = pull, bend - curve[i]
-        if bend != 0.0:
-            short += 1
-        if bend != curve[i]:
-            changed += 1
-        curve[i] = bend
+        c_low = up[i] if low > 0.0 else 0.0
+        c_high = down[i] if high > 0.0 else 0.0
+        pull = c_low * low - c_high * high
+        bend, before = 2.0 * (c_low + c_high), curve[i]
+        loss += c_low * low * low + c_high * high * high
+        beta[i], change[i], curve[i] = 2.0 * pull, bend - before, bend
+        short += 1 if bend != 0.0 else 0
+        changed += 1 if bend != before else 0
     return loss, short, changed
 
 

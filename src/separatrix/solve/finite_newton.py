@@ -129,7 +129,7 @@ def prove_by_slopes(machine: MarginMachine, coef: FloatArray, b: float) -> Proof
 
 
 def _solve(hessian: FloatArray, ridge: FloatArray, pull: FloatArray) -> FloatArray:
-    from scipy.linalg import cho_factor, cho_solve
+    from scipy.linalg import cho_factor, lapack
 
     H = hessian + np.diag(ridge)
     size = np.sqrt(np.diag(H))
@@ -137,15 +137,18 @@ def _solve(hessian: FloatArray, ridge: FloatArray, pull: FloatArray) -> FloatArr
     H /= size
     H /= size[:, None]
     H[np.diag_indices(len(H))] = np.maximum(np.diag(H), 1.0) * (1.0 + 8 * EPS)
-    return np.asarray(cho_solve(cho_factor(H), pull / size)) / size
+    factor, info = lapack.dpotrf(H)
+    if info:
+        cho_factor(H)  # says why not
+    return np.asarray(lapack.dpotrs(factor, pull / size)[0]) / size
 
 
 def _first_intercept(machine: MarginMachine) -> float:
-    """b that minimises the loss without weights."""
-    eta = np.zeros(machine.rows.n)
-    way = np.sign(machine.slope_beta(eta).sum())
+    """b that minimises the loss without weights: on one side of zero or on the other."""
     sides = machine.target, machine.up, machine.down, float(machine.epsilon)
-    return float(way * step_length(0.0, 0.0, *sides, eta, np.full(len(eta), way)))
+    eta, one = np.zeros(machine.rows.n), np.ones(machine.rows.n)
+    above = float(step_length(0.0, 0.0, *sides, eta, one))
+    return above or -float(step_length(0.0, 0.0, *sides, eta, -one))
 
 
 def _exact_step(
