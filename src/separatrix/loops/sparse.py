@@ -86,16 +86,30 @@ def back_k(data, indices, indptr, slope, out):
 
 @loop
 def add_pairs(data, indices, indptr, weight, out):
-    """out + outᵀ += Σ_i w_i x_i x_iᵀ: each pair of a row's stored cells once, a cell with itself by half."""
+    """out + outᵀ += Σ_i w_i x_i x_iᵀ: each pair of a row's stored cells once, a cell with itself by half.
+
+    Two cells at a time are paired with all before them: what these are is then read half as often.
+    """
     for i in range(weight.shape[0]):
         w = weight[i]
         if w != 0.0:
-            first = indptr[i]
-            for at in range(first, indptr[i + 1]):
-                x, j = w * data[at], np.uint64(indices[at])
+            first, last = indptr[i], indptr[i + 1]
+            middle = first + (last - first) // 2 * 2
+            for at in range(first, middle, 2):
+                x0, j0 = w * data[at], np.uint64(indices[at])
+                x1, j1 = w * data[at + 1], np.uint64(indices[at + 1])
                 for before in range(first, at):
-                    out[j, np.uint64(indices[before])] += x * data[before]
-                out[j, j] += 0.5 * x * data[at]
+                    x, j = data[before], np.uint64(indices[before])
+                    out[j0, j] += x0 * x
+                    out[j1, j] += x1 * x
+                out[j0, j0] += 0.5 * x0 * data[at]
+                out[j1, j0] += x1 * data[at]
+                out[j1, j1] += 0.5 * x1 * data[at + 1]
+            if middle < last:
+                x0, j0 = w * data[middle], np.uint64(indices[middle])
+                for before in range(first, middle):
+                    out[j0, np.uint64(indices[before])] += x0 * data[before]
+                out[j0, j0] += 0.5 * x0 * data[middle]
 
 
 @loop

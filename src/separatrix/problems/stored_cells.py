@@ -14,7 +14,7 @@ import numpy as np
 
 from separatrix.core.numerics import FloatArray
 
-PAIR = 40.0  # products that BLAS makes of a dense tile while one pair of stored cells is added
+PAIR = 20.0  # products that BLAS makes of a dense tile while one pair of stored cells is added
 CELL, ROW = 60.0, 500.0  # and while scores and slopes take up one stored cell, or a row's loss is found
 
 
