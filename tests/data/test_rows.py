@@ -118,7 +118,7 @@ def test_sparse_rows_of_few_columns_have_smaller_blocks_and_never_three(monkeypa
     for rows, wanted in ((13, 1), (25, 2), (38, 4), (60, 4)):
         assert rows_module._sparse_blocks(rows * 2, 2) == wanted
     assert (Rows.of(ones).n_blocks, Rows.of(wide).n_blocks) == (2, 1)
-    assert rows_module._sparse_blocks(300, 1000) == 4
+    assert [rows_module._sparse_blocks(cells, 1000) for cells in (90, 100, 300, 400)] == [0, 1, 2, 4]
 
 
 # ---- blocks ----

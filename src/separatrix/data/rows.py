@@ -244,8 +244,11 @@ def grid(n: int, blocks: int) -> tuple[int, ...]:
 
 def _sparse_blocks(cells: int, p: int) -> int:
     """How many blocks a CSR matrix of so many stored cells and columns has: one, or an even number."""
-    count = min(MAX_SPARSE_BLOCKS, cells * (4 if p <= NARROW else 1) // SPARSE_BLOCK_CELLS)
-    return count if count <= 1 else count + count % 2
+    if p <= NARROW:
+        count = min(MAX_SPARSE_BLOCKS, 4 * cells // SPARSE_BLOCK_CELLS)
+        return count if count <= 1 else count + count % 2
+    count = min(MAX_SPARSE_BLOCKS, cells // SPARSE_BLOCK_CELLS)
+    return count if count <= 1 else count - count % 2  # each more costs memory
 
 
 def _cell_grid(X: Any, blocks: int) -> tuple[int, ...]:
