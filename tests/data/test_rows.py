@@ -1,5 +1,6 @@
 """Rows on a grid: every storage gives the same cells, every row is in one block, and moments are the moments."""
 
+import pickle
 from dataclasses import replace
 
 import dask
@@ -111,6 +112,16 @@ def test_the_number_of_blocks_is_bounded_and_can_be_asked_for(monkeypatch):
         assert Rows.of(X).n_blocks == 200
 
 
+def test_sparse_rows_of_few_columns_have_smaller_blocks_and_never_three(monkeypatch):
+    monkeypatch.setattr(rows_module, "SPARSE_BLOCK_CELLS", 100)
+    ones = sparse.csr_matrix(np.ones((30, 2)))
+    wide = sparse.hstack([ones, sparse.csr_matrix((30, rows_module.NARROW))], format="csr")
+    for rows, wanted in ((13, 1), (25, 2), (38, 4), (60, 4)):
+        assert rows_module._sparse_blocks(rows * 2, 2) == wanted
+    assert (Rows.of(ones).n_blocks, Rows.of(wide).n_blocks) == (2, 1)
+    assert [rows_module._sparse_blocks(cells, 1000) for cells in (90, 100, 300, 400)] == [0, 1, 2, 4]
+
+
 # ---- blocks ----
 
 
@@ -162,6 +173,8 @@ def test_a_csr_slice_is_a_matrix_of_its_own():
         assert part.indptr[0] == 0 and part.indptr[-1] == len(part.data)
         assert np.array_equal((part @ np.eye(P)), X[rows.edges[i] : rows.edges[i + 1]].toarray())
     assert X.indptr[0] == 0 and X.nnz == len(X.data)
+    assert rows.block(1).X is rows.block(1).X
+    assert "_slices" not in pickle.loads(pickle.dumps(rows)).__dict__
 
 
 def test_rows_without_a_stored_cell():

@@ -182,6 +182,10 @@ def many() -> Iterator[tuple[str, Any, Any, Any]]:
     ]:
         for kind in (np.float64, np.float32):
             yield name, eval(f"separatrix.{name}", {"separatrix": separatrix}), X.astype(kind), y
+    few = sp.random(3_000, 40, 0.05, "csr", random_state=0)  # columns, and cells a row
+    for rows in (few, few.astype(np.float32), wide_indices(few.copy())):
+        for narrow in (separatrix.LogisticRegression(), separatrix.LinearSVC()):
+            yield f"{type(narrow).__name__}() of few cells a row", narrow, rows, topic
     for rows in (in_no_order(words), wide_indices(in_no_order(words))):
         yield "BernoulliNB() in no order", separatrix.BernoulliNB(), rows, topic
     for name in [

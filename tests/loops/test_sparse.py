@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.loops.sparse import add_rows, back_1, back_k, column_sums, scores_1, scores_k
+from separatrix.loops.sparse import (
+    add_pairs,
+    add_rows,
+    back_1,
+    back_k,
+    column_sums,
+    largest_square,
+    scores_1,
+    scores_k,
+)
 
 RNG = np.random.default_rng(0)
 X = sp.random(23, 7, 0.4, format="csr", random_state=0)
@@ -36,3 +45,26 @@ def test_sums_of_rows_and_of_columns():
     sums = np.zeros((7, 2))
     column_sums(X.data, X.indices, np.repeat(w, np.diff(X.indptr)), sums)
     np.testing.assert_allclose(sums, np.column_stack([w @ DENSE, w @ DENSE**2]), atol=1e-13)
+
+
+def test_pairs_of_cells_in_any_order_and_parts_are_the_weighted_products_of_rows():
+    w = RNG.normal(size=23) * (RNG.random(23) < 0.7)
+    for parts in (PARTS, (X.data[::-1].copy(), X.indices[::-1].copy(), X.nnz - X.indptr[::-1])):
+        rows = sp.csr_matrix(parts, X.shape).toarray()
+        half = np.zeros((7, 7))
+        add_pairs(*parts, w, half)
+        np.testing.assert_allclose(half + half.T, (rows.T * w) @ rows, atol=1e-14)
+    half = np.zeros((7, 7))
+    twice = np.array([1.0, 2.0, 4.0]), np.array([3, 5, 3], dtype=np.int32), np.array([0, 3], dtype=np.int32)
+    add_pairs(*twice, np.ones(1), half)
+    row = np.zeros(7)
+    row[[3, 5]] = 5.0, 2.0
+    np.testing.assert_array_equal(half + half.T, np.outer(row, row))
+
+
+def test_the_largest_square_is_of_rows_that_weigh_something():
+    square, line, weight = RNG.random(7), RNG.normal(size=7), np.ones(23)
+    values = 0.5 + DENSE**2 @ square + DENSE @ line
+    assert np.isclose(largest_square(*PARTS, np.empty(0), square, line, 0.5), values.max())
+    weight[values.argmax()] = 0.0
+    assert np.isclose(largest_square(*PARTS, weight, square, line, 0.5), np.sort(values)[-2])

@@ -74,21 +74,36 @@ def test_rows_of_no_cost_are_absent():
 
 
 @pytest.mark.parametrize("kind", ["hinge", "tube"])
-def test_shortfalls_and_the_length_of_a_step_are_numpys(kind):
+def test_the_sums_of_short_rows_are_those_of_numpy(kind):
     z, target, up, down, epsilon = machine(kind)
-    rng = np.random.default_rng(1)
-    w, step = rng.normal(size=4), rng.normal(size=4)
-    eta, move = z @ w, z @ step
-    curve, beta = np.empty(len(z)), np.empty(len(z))
-    loss = shortfalls(target, up, down, epsilon, eta, curve, beta)
+    eta = z @ np.linspace(-1, 1, 4)
     low, high = np.maximum(target - epsilon - eta, 0), np.maximum(eta - target - epsilon, 0)
-    assert loss == pytest.approx(up @ low**2 + down @ high**2, rel=1e-12)
-    np.testing.assert_allclose(beta, 2 * (up * low - down * high), atol=1e-12)
-    np.testing.assert_array_equal(curve, 2 * np.where(low > 0, up, np.where(high > 0, down, 0.0)))
-    downhill = -np.sign(objective(w, z, target, up, down, epsilon)[1] @ step)
-    step, move = downhill * step, downhill * move
-    linear, square = float(w[:3] @ step[:3]), float(step[:3] @ step[:3])
-    t = step_length(linear, square, target, up, down, epsilon, eta, move)
-    slope = objective(w + t * step, z, target, up, down, epsilon)[1] @ step
-    assert t > 0 and abs(slope) <= 1e-9 * abs(objective(w, z, target, up, down, epsilon)[1] @ step)
-    assert step_length(-linear, square, target, up, down, epsilon, eta, -move) == 0.0
+    bend = 2 * (up * (low > 0) + down * (high > 0))
+    before = np.where(np.arange(40) % 3, bend, 1.0)
+    curve, change, beta = before.copy(), np.empty(40), np.empty(40)
+    loss, short, changed = shortfalls(target, up, down, epsilon, eta, curve, change, beta)
+    np.testing.assert_allclose(
+        [loss, short], [up @ low**2 + down @ high**2, np.count_nonzero(bend)], rtol=1e-14
+    )
+    assert changed == np.count_nonzero(bend != before)
+    np.testing.assert_array_equal(curve, bend)
+    np.testing.assert_array_equal(change, bend - before)
+    np.testing.assert_allclose(beta, 2 * (up * low - down * high), rtol=1e-15)
+
+
+@pytest.mark.parametrize("kind", ["hinge", "tube"])
+def test_a_step_is_as_long_as_the_line_asks(kind):
+    _, *sides = machine(kind)
+    rng = np.random.default_rng(1)
+    eta, move = 0.1 * rng.normal(size=40), -rng.normal(size=40)
+
+    def along(t):
+        target, up, down, epsilon = sides
+        at = eta + t * move
+        low, high = np.maximum(target - epsilon - at, 0), np.maximum(at - target - epsilon, 0)
+        return 0.3 * t + 0.5 * t * t + up @ low**2 + down @ high**2
+
+    for way in (move, -move):
+        move = way
+        t = step_length(0.3, 1.0, *sides, eta, way)
+        assert along(t) <= min(along(s) for s in np.linspace(0, 2 * t + 1, 1001)) * (1 + 1e-12)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -33,6 +34,7 @@ MAX_BLOCKS = 64
 DOUBLE_CELLS = 1 << 19  # of a table that is brought to doubles, or a sample that is copied: four megabytes
 NEAR_ORIGIN = 1e-3  # variance over mean square above which plain sums keep twelve digits of it
 MAX_SPARSE_BLOCKS = 4  # a sparse block's statistics are as wide as the vocabulary
+NARROW = 512  # columns up to which they are small, and blocks of a quarter of those cells worth their cost
 
 
 def tiles_of(n: int, width: int) -> Iterator[slice]:
@@ -128,10 +130,18 @@ class Rows:
         if isinstance(X, np.ndarray):
             count = dense_blocks(n, p)
         else:
-            count = min(MAX_SPARSE_BLOCKS, X.nnz // SPARSE_BLOCK_CELLS)
+            count = _sparse_blocks(X.nnz, p)
         count = current_engine().blocks or count
         edges = grid(n, count) if isinstance(X, np.ndarray) else _cell_grid(X, count)
         return cls(X, n, p, edges, y, weight)
+
+    @cached_property
+    def _slices(self) -> dict[int, Any]:
+        """The blocks of a CSR matrix, as they were made."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_slices"}
 
     @property
     def single(self) -> bool:
@@ -185,14 +195,18 @@ class Rows:
         return Rows(cells, len(cells), self.p, edges, y, weight, self.single).in_doubles()
 
     def with_targets(self, y: Any, weight: FloatArray | None) -> Rows:
-        return replace(self, y=y, weight=weight)
+        rows = replace(self, y=y, weight=weight)
+        rows.__dict__["_slices"] = self._slices  # of the same cells on the same grid
+        return rows
 
     def block(self, i: int) -> Block:
         a, b = self.edges[i], self.edges[i + 1]
         if self.lazy:
             cells = self.source[i].compute(scheduler="synchronous")
         elif self.sparse:
-            cells = _csr_slice(self.source, a, b)
+            if i not in self._slices:  # to make one costs as much as a sweep of a few rows
+                self._slices[i] = _csr_slice(self.source, a, b)
+            cells = self._slices[i]
         else:
             cells = self.source[a:b]
         return self._block_of(cells, i)
@@ -263,6 +277,15 @@ def grid(n: int, blocks: int) -> tuple[int, ...]:
     """
     blocks = max(1, min(blocks, n))
     return tuple(n * i // blocks for i in range(blocks + 1))
+
+
+def _sparse_blocks(cells: int, p: int) -> int:
+    """How many blocks a CSR matrix of so many stored cells and columns has: one, or an even number."""
+    if p <= NARROW:
+        count = min(MAX_SPARSE_BLOCKS, 4 * cells // SPARSE_BLOCK_CELLS)
+        return count if count <= 1 else count + count % 2
+    count = min(MAX_SPARSE_BLOCKS, cells // SPARSE_BLOCK_CELLS)
+    return count if count <= 1 else count - count % 2  # each more costs memory
 
 
 def _cell_grid(X: Any, blocks: int) -> tuple[int, ...]:

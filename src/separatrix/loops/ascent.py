@@ -14,6 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix.loops.compiled import inlined, loop, loop_with
+from separatrix.loops.memory import prefetch_cells
+
+AHEAD = 2  # rows: enough time for memory to answer
 
 
 @inlined
@@ -65,7 +68,7 @@ def _settled(beta, g, low, high, epsilon, margin):
     return False
 
 
-@loop_with({"reassoc", "contract"})
+@loop
 def sparse_pass(
     data, indices, indptr, norms, target, low, high, bend, epsilon, rho, w, lift, beta, active, count, margin
 ):
@@ -77,6 +80,9 @@ def sparse_pass(
     while k < count:
         i = active[k]
         first, last = indptr[i], indptr[i + 1]
+        if k + AHEAD < count:
+            following = active[k + AHEAD]
+            prefetch_cells(data, indices, indptr[following], indptr[following + 1])
         score = 0.0
         for at in range(first, last):
             score += data[at] * w[np.uint64(indices[at])]
@@ -139,6 +145,9 @@ def joint_pass(data, indices, indptr, norms, own, others, codes, first, squared,
     for at_row in range(order.shape[0]):
         i = order[at_row]
         begin, end = indptr[i], indptr[i + 1]
+        if at_row + AHEAD < order.shape[0]:
+            following = order[at_row + AHEAD]
+            prefetch_cells(data, indices, indptr[following], indptr[following + 1])
         for k in range(k_count):
             score[k] = lift[0, k]
         middle = begin + (end - begin) // 4 * 4
@@ -230,6 +239,9 @@ def together_pass(data, indices, indptr, norms, cost, codes, rho, w, lift, alpha
     for at_row in range(order.shape[0]):
         i = order[at_row]
         begin, end = indptr[i], indptr[i + 1]
+        if at_row + AHEAD < order.shape[0]:
+            following = order[at_row + AHEAD]
+            prefetch_cells(data, indices, indptr[following], indptr[following + 1])
         mine, c = codes[i], cost[i]
         for k in range(k_count):
             g[k] = lift[0, k] + 1.0

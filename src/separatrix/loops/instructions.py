@@ -44,7 +44,7 @@ def _number(context, bits):
 
 
 @intrinsic
-def _prefetch(typingctx, array, at):
+def prefetch(typingctx, array, at):
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         address = builder.bitcast(builder.gep(data, [arguments[1]]), cgutils.voidptr_t)

@@ -22,14 +22,10 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix.loops.compiled import LANES, inner, inner_with, instruction, loop, loop_with
+from separatrix.loops.memory import prefetch
 
 SHORT = 128  # cells of a row up to which a step of zero costs less than a branch guessed wrong,
 RARE = 8  # where at least one visit in so many was a mistake
-
-
-@instruction
-def _prefetch(array, at):
-    """Ask for the cache line that holds element ``at`` of a contiguous array (by its flat index)."""
 
 
 @inner
@@ -154,10 +150,10 @@ def dense_pass(X, sign, scale, eta, one, order, fetch, ahead, begin, w, counts, 
     for at in range(begin, visits):
         if at + ahead < visits:
             row = np.int64(fetch[at + ahead])
-            _prefetch(sign, row)
-            _prefetch(counts, row)
+            prefetch(sign, row)
+            prefetch(counts, row)
             for j in range(row * p, row * p + p, line):
-                _prefetch(X, j)
+                prefetch(X, j)
         i = np.uint64(order[at])  # no sign to be checked when it is an index
         k = np.uint64(order[min(at + 1, visits - 1)])
         if not abs(score) < np.inf:

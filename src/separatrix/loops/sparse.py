@@ -1,8 +1,8 @@
 """Products of a CSR block with a few columns, compiled, without the GIL:  η = XW,  G = Xᵀs.
 
 SciPy's own products hold one thread; these run side by side on blocks. W is (p, K) and row-major, so a
-stored cell touches one contiguous line of K numbers. Cost O(nnz·K). Cells may be float32 or float64;
-sums are float64.
+stored cell touches one contiguous line of K numbers. Cost O(nnz·K); XᵀDX is Σ_i nnz_i²/2 additions. Cells may be
+float32 or float64; sums are float64.
 """
 
 from __future__ import annotations
@@ -67,8 +67,9 @@ def back_1(data, indices, indptr, slope, out):
     """out_j += Σ_i x_ij s_i."""
     for i in range(slope.shape[0]):
         s = slope[i]
-        for at in range(indptr[i], indptr[i + 1]):
-            out[np.uint64(indices[at])] += data[at] * s
+        if s != 0.0:
+            for at in range(indptr[i], indptr[i + 1]):
+                out[np.uint64(indices[at])] += data[at] * s
 
 
 @loop_with({"contract"})
@@ -81,6 +82,48 @@ def back_k(data, indices, indptr, slope, out):
             j = np.uint64(indices[at])
             for k in range(k_count):
                 out[j, k] += x * slope[i, k]
+
+
+@loop
+def add_pairs(data, indices, indptr, weight, out):
+    """out + outᵀ += Σ_i w_i x_i x_iᵀ: each pair of a row's stored cells once, a cell with itself by half.
+
+    Two cells at a time are paired with all before them: what these are is then read half as often.
+    """
+    for i in range(weight.shape[0]):
+        w = weight[i]
+        if w != 0.0:
+            first, last = indptr[i], indptr[i + 1]
+            middle = first + (last - first) // 2 * 2
+            for at in range(first, middle, 2):
+                x0, j0 = w * data[at], np.uint64(indices[at])
+                x1, j1 = w * data[at + 1], np.uint64(indices[at + 1])
+                for before in range(first, at):
+                    x, j = data[before], np.uint64(indices[before])
+                    out[j0, j] += x0 * x
+                    out[j1, j] += x1 * x
+                out[j0, j0] += 0.5 * x0 * data[at]
+                out[j1, j0] += x1 * data[at]
+                out[j1, j1] += 0.5 * x1 * data[at + 1]
+            if middle < last:
+                x0, j0 = w * data[middle], np.uint64(indices[middle])
+                for before in range(first, middle):
+                    out[j0, np.uint64(indices[before])] += x0 * data[before]
+                out[j0, j0] += 0.5 * x0 * data[middle]
+
+
+@loop
+def largest_square(data, indices, indptr, weight, square, line, constant):
+    """max_i constant + Σ_j (s_j x_ij² + l_j x_ij), of rows that weigh something; ``weight`` may be empty (all do)."""
+    largest, all_weigh = 0.0, weight.shape[0] == 0
+    for i in range(indptr.shape[0] - 1):
+        if all_weigh or weight[i] > 0.0:
+            total = constant
+            for at in range(indptr[i], indptr[i + 1]):
+                x, j = np.float64(data[at]), np.uint64(indices[at])
+                total += x * (square[j] * x + line[j])
+            largest = max(largest, total)
+    return largest
 
 
 @loop
@@ -108,6 +151,16 @@ def column_sums(data, indices, spread, sums):
         j = np.uint64(indices[at])
         sums[j, 0] += w * x
         sums[j, 1] += w * x * x
+
+
+@loop
+def row_squares(data, indptr, out):
+    """out_i = Σ_j x_ij²."""
+    for i in range(out.shape[0]):
+        total = 0.0
+        for at in range(indptr[i], indptr[i + 1]):
+            total += np.float64(data[at]) * np.float64(data[at])
+        out[i] = total
 
 
 @loop

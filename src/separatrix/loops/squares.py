@@ -1,4 +1,4 @@
-"""Newton's method for a squared hinge or tube on few rows, compiled, without the GIL.
+"""Newton's method for a squared hinge or tube: on few rows in one call, and its sums over many; without the GIL.
 
     F(w) = ½‖w_1…p‖² + Σ_i up_i max(0, t_i − ε − η_i)² + down_i max(0, η_i − t_i − ε)²,    η = zw
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.loops.compiled import inner, loop
+from separatrix.loops.compiled import inner, inner_with, loop, loop_with
 
 EPS = 2.220446049250313e-16
 MET, LIMIT, STALLED, SINGULAR = 0, 1, 2, 3
@@ -75,20 +75,18 @@ def _solved(hessian, size, step):
     return True
 
 
-@inner
+@inner_with({"reassoc", "contract"})
 def _slope(t, linear, square, target, up, down, epsilon, eta, move):
-    """dF/dt and d²F/dt² at η + t·move."""
-    first, second = linear + t * square, square
+    """dF/dt and d²F/dt² at η + t·move: no row branches, as none can tell beforehand which are short."""
+    pull, bend = 0.0, 0.0
     for i in range(eta.shape[0]):
         at = eta[i] + t * move[i]
         low, high = target[i] - epsilon - at, at - target[i] - epsilon
-        if low > 0.0:
-            first -= 2.0 * up[i] * low * move[i]
-            second += 2.0 * up[i] * move[i] * move[i]
-        elif high > 0.0:
-            first += 2.0 * down[i] * high * move[i]
-            second += 2.0 * down[i] * move[i] * move[i]
-    return first, second
+        c_low = up[i] if low > 0.0 else 0.0
+        c_high = down[i] if high > 0.0 else 0.0
+        pull += (c_high * high - c_low * low) * move[i]
+        bend += (c_high + c_low) * move[i] * move[i]
+    return linear + t * square + 2.0 * pull, square + 2.0 * bend
 
 
 @inner
@@ -119,21 +117,21 @@ def step_length(linear, square, target, up, down, epsilon, eta, move):
     return _length(linear, square, target, up, down, epsilon, eta, move)
 
 
-@loop
-def shortfalls(target, up, down, epsilon, eta, curve, beta):
-    """Of every row the curvature 2c where it is short, else 0, and β = ∓2c·(how short); the loss in all."""
-    loss = 0.0
+@loop_with({"reassoc", "contract"})
+def shortfalls(target, up, down, epsilon, eta, curve, change, beta):
+    """The losses' slopes −β and curvatures at η, and the change of these: (loss, rows short, rows that changed)."""
+    loss, short, changed = 0.0, 0, 0
     for i in range(eta.shape[0]):
         low, high = target[i] - epsilon - eta[i], eta[i] - target[i] - epsilon
-        cost, short = 0.0, 0.0
-        if low > 0.0:
-            cost, short = up[i], low
-        elif high > 0.0:
-            cost, short = down[i], -high
-        curve[i] = 2.0 * cost
-        beta[i] = 2.0 * cost * short
-        loss += cost * short * short
-    return loss
+        c_low = up[i] if low > 0.0 else 0.0
+        c_high = down[i] if high > 0.0 else 0.0
+        pull = c_low * low - c_high * high
+        bend, before = 2.0 * (c_low + c_high), curve[i]
+        loss += c_low * low * low + c_high * high * high
+        beta[i], change[i], curve[i] = 2.0 * pull, bend - before, bend
+        short += 1 if bend != 0.0 else 0
+        changed += 1 if bend != before else 0
+    return loss, short, changed
 
 
 @loop

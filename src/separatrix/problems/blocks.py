@@ -3,15 +3,15 @@
     Σ s ℓ(η),   Σ s ℓ'(η) z,   Σ s ℓ''(η) z zᵀ,   max ‖z‖,   max |change of η|
 
 Tiles stay in cache between the product that gives scores and the one that takes slopes back. Dense tiles go
-through BLAS, sparse blocks through the compiled products of loops/sparse.py. See problems/objective.py for the sum of
-blocks and the coordinates. Cost O(np) a class, O(np²) with the Hessian.
+through BLAS, sparse blocks through the compiled loops behind problems/stored_cells.py. See problems/objective.py for
+the sum of blocks and the coordinates. Cost O(np) a class, O(np²) with the Hessian; of sparse rows O(Σ_i nnz_i²) where
+that is less.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from separatrix.core.statistic import Statistic
 from separatrix.data.rows import Block, order_of
 from separatrix.problems.bends import bends_of, value_slope
 from separatrix.problems.coordinates import Coordinates, Largest
+from separatrix.problems.stored_cells import add_back, longest, pairs_hessian, pairs_pay, stored_scores
 
 
 @dataclass(frozen=True)
@@ -111,9 +112,12 @@ def evaluate_block(
     block: Block, task: SweepTask, memo: FloatArray | None
 ) -> tuple[Partial, FloatArray | None]:
     block = block.thinned(task.stride)
+    stored = block.sparse and not (task.inner or task.explicit)
     if task.order == 2:
+        if stored and task.class_basis is None and pairs_pay(block.X, task.u.shape[0]):
+            return _second_order_sparse(block, task), memo
         return _second_order(block, task), memo
-    if block.sparse and not (task.inner or task.explicit):
+    if stored:
         return _first_order_sparse(block, task, memo)
     return _first_order_dense(block, task), memo
 
@@ -174,10 +178,8 @@ def _first_order_sparse(
 
     The memo is the memory of the last sweep's gradient: as long as a vocabulary, costly to ask for anew.
     """
-    from separatrix.loops import sparse
-
-    X = block.X
-    losses, slope = value_slope(task.loss, task.spread(_sparse_scores(X, task.u, task.offset)), block.y)
+    scores = stored_scores(block.X, task.u, task.offset)
+    losses, slope = value_slope(task.loss, task.spread(scores), block.y)
     weight = _weighted(block, slice(0, block.n), losses, slope)
     slope = task.gather(slope)
     if memo is None:
@@ -185,18 +187,22 @@ def _first_order_sparse(
     else:
         gradient = memo
         gradient[:] = 0.0
-    back = sparse.back_1 if task.u.ndim == 1 else sparse.back_k
-    back(X.data, X.indices, X.indptr, np.ascontiguousarray(slope), gradient)
+    add_back(block.X, slope, gradient)
     return Partial(weight, float(losses.sum()), gradient, slope.sum(axis=0)), gradient
 
 
-def _sparse_scores(X: Any, u: FloatArray, offset: FloatArray) -> FloatArray:
-    from separatrix.loops import sparse
-
-    scores = np.empty((X.shape[0], *u.shape[1:]))
-    product = sparse.scores_1 if u.ndim == 1 else sparse.scores_k
-    product(X.data, X.indices, X.indptr, u, offset, scores)
-    return scores
+def _second_order_sparse(block: Block, task: SweepTask) -> Partial:
+    """One score a row: the Hessian by pairs of stored cells."""
+    X, c = block.X, task.coordinates
+    losses, slope, curvature = task.loss.derivatives(stored_scores(X, task.u, task.offset), block.y)
+    weight = _weighted(block, slice(0, block.n), losses, slope, curvature)
+    gradient, radius = np.zeros_like(task.u), 0.0
+    add_back(X, slope, gradient)
+    if task.want_radius:
+        one = c.lift**2 if task.fit_intercept else 0.0
+        radius = float(np.sqrt(one + longest(X, block.weight, c.centre, c.scale)))
+    hessian = pairs_hessian(X, curvature, task.fit_intercept)
+    return Partial(weight, float(losses.sum()), gradient, slope.sum(axis=0), hessian, radius)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +230,7 @@ def _scores(block: Block, task: SweepTask) -> FloatArray:
     """The score of every row of the block, the intercept left out."""
     offset = task.offset - task.b
     if block.sparse and not (task.inner or task.explicit):
-        return _sparse_scores(block.X, task.u, offset)
+        return stored_scores(block.X, task.u, offset)
     scores = np.empty((block.n, *task.u.shape[1:]))
     for part in block.tiles(task.u.shape[0]):
         scores[part] = np.dot(task.cells(block.dense(part)), task.factor) + offset

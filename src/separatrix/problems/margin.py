@@ -19,12 +19,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.engine import sweep
 from separatrix.data.rows import Block, Rows
+from separatrix.problems.stored_cells import add_back, stored_scores
 
 MISSED = 1e-7  # of the targets' range: a row farther outside a tube without slack is not in it
 
@@ -181,13 +183,23 @@ def _proof_sums(
     """Σ βx of the positive and the negative β, (2, p); the block's scores are its memo."""
     coef, b = task
     (beta,) = memo
+    if block.sparse:
+        return stored_pull(block.X, beta), stored_scores(block.X, coef, b)
     eta = np.empty(block.n)
     pull = np.zeros((2, len(coef)))
-    for part in [slice(0, block.n)] if block.sparse else block.tiles(len(coef)):
+    for part in block.tiles(len(coef)):
         cells = block.X[part]
         eta[part] = cells @ coef + b
         pull += np.asarray((cells.T @ np.column_stack(both_signs(beta[part]))).T)
     return pull, eta
+
+
+def stored_pull(X: Any, beta: FloatArray) -> FloatArray:
+    """Σ βx of the positive and the negative β (2, p), of sparse rows by their stored cells."""
+    pull = np.zeros((2, X.shape[1]))
+    for side, out in zip(both_signs(beta), pull, strict=True):
+        add_back(X, side, out)
+    return pull
 
 
 def both_signs(beta: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -29,6 +29,7 @@ from separatrix.data.rows import floats
 from separatrix.loops.ascent import dense_pass, joint_pass, own_sums, shuffle, sparse_pass
 from separatrix.loops.sparse import back_k, scores_k
 from separatrix.problems.margin import MarginMachine, Proof, best_intercept
+from separatrix.problems.stored_cells import row_squares
 from separatrix.solve.interior import MarginFit
 
 PATIENCE, SHRUNK, GROWTH = 10, 0.5, 2.0  # after so many passes Σβ has shrunk so much, or ρ grows so much
@@ -60,7 +61,7 @@ class _Ascent:
         live = cost > 0
         if rows.sparse:
             self.cells: tuple[Any, ...] = (X.data, X.indices, X.indptr)
-            norms = np.asarray(X.multiply(X).sum(axis=1)).ravel().astype(float)
+            norms = row_squares(X)
         else:
             X = np.ascontiguousarray(floats(X))
             self.cells = (X,)
@@ -214,7 +215,7 @@ class _JointAscent:
         self.own = np.where(self.own > 0, self.own, self.others)
         self.others = np.where(self.others > 0, self.others, self.own)
         live = np.maximum(self.own, self.others) > 0
-        self.norms = np.asarray(X.multiply(X).sum(axis=1)).ravel().astype(float)
+        self.norms = row_squares(X)
         fitted = machines[0].fit_intercept
         self.rho = (PULL * float(np.mean(self.norms[live])) or 1.0) if fitted else 0.0
         self.w, self.lift, self.beta = np.zeros((p, k)), np.zeros((2, k)), np.zeros((n, k))

@@ -18,9 +18,10 @@ import numpy as np
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.interrupts import check, until_interrupted
 from separatrix.loops.squares import LIMIT, MET, squared_newton, step_length
-from separatrix.problems.margin import MarginMachine, Proof, best_intercept, both_signs
+from separatrix.problems.margin import MarginMachine, Proof, both_signs, stored_pull
+from separatrix.problems.stored_cells import stored_scores
 from separatrix.solve.interior import STALLED, MarginFit
-from separatrix.solve.short_rows import AtHand, BySweeps, Table
+from separatrix.solve.short_rows import BySweeps, StoredSums, Table, sums_of
 
 FEW = 1 << 15  # cells up to which the search is one call
 NARROW = 32  # columns up to which it factors as fast as LAPACK
@@ -49,12 +50,11 @@ def finite_newton(
     if few is not None:
         return few
     q = p + int(machine.fit_intercept)
-    table = table or Table.of(rows, centre, machine.fit_intercept)
-    sums = BySweeps(machine, centre, q) if table is None else AtHand(machine, table)
+    sums = sums_of(machine, centre, q, table)
     w, ridge = np.zeros(q), np.append(np.ones(p), [0.0] * (q - p))
     eta = np.zeros(rows.n)
     if machine.fit_intercept:
-        w[p] = best_intercept(machine, eta, 0.0)
+        w[p] = _first_intercept(machine)
         eta += w[p]
     sides = machine.target, machine.up, machine.down, float(machine.epsilon)
     stopped, sweeps, iterations = "max_iter reached", 0.0, 0
@@ -63,6 +63,10 @@ def finite_newton(
             check()
             total = sums.short(eta)
             sweeps += 1
+            if iterations == 0 and isinstance(sums, StoredSums) and not sums.near_origin():
+                sums = BySweeps(machine, centre, q)
+                total = sums.short(eta)
+                sweeps += 1
             gradient = ridge * w - total.pull
             value = 0.5 * float(w[:p] @ w[:p]) + total.loss
             step = _solve(total.hessian, ridge, -gradient)
@@ -127,6 +131,10 @@ def _of_few_rows(machine: MarginMachine, centre: FloatArray, tol: float, max_ite
 def prove_by_slopes(machine: MarginMachine, coef: FloatArray, b: float) -> Proof:
     """The proof at (w, b) whose dual point is the losses' slopes."""
     rows = machine.rows
+    if rows.sparse:
+        eta = stored_scores(rows.source, coef, b)
+        beta = machine.slope_beta(eta)
+        return machine.prove_from(coef, eta, beta, stored_pull(rows.source, beta))
     if rows.n_blocks > 1 or rows.lazy:
         eta = machine.prove(coef, b, np.zeros(rows.n)).eta
         return machine.prove(coef, b, machine.slope_beta(eta))
@@ -148,3 +156,11 @@ def _solve(hessian: FloatArray, ridge: FloatArray, pull: FloatArray) -> FloatArr
     H[np.diag_indices(len(H))] = np.maximum(np.diag(H), 1.0) * (1.0 + 8 * EPS)
     _, step, info = lapack.dposv(H, pull / size)
     return None if info else np.asarray(step) / size
+
+
+def _first_intercept(machine: MarginMachine) -> float:
+    """b that minimises the loss without weights: on one side of zero or on the other."""
+    sides = machine.target, machine.up, machine.down, float(machine.epsilon)
+    eta, one = np.zeros(machine.rows.n), np.ones(machine.rows.n)
+    above = float(step_length(0.0, 0.0, *sides, eta, one))
+    return above or -float(step_length(0.0, 0.0, *sides, eta, -one))

@@ -37,6 +37,7 @@ from separatrix.problems.coordinates import (
     standard_span,
 )
 from separatrix.problems.objective import Objective
+from separatrix.problems.stored_cells import pairs_cost
 from separatrix.solve.gradient import loss_curvature
 from separatrix.solve.outcome import Account, Outcome, Path
 from separatrix.solve.registry import LBFGS, NEWTON, Solver, refuse_lazy
@@ -199,7 +200,10 @@ def _choose(problem: Problem) -> Solver:
         q = rows.p + 1
     pairs = k * (k + 1) / 2
     cells = rows.source.nnz if rows.sparse else rows.n * rows.p
-    hessian = (rows.n * q * q * pairs + (q * k) ** 3) / FLOPS
+    products = rows.n * q * q * pairs
+    if rows.sparse and k == 1:
+        products = min(products, pairs_cost(rows.source))
+    hessian = (products + (q * k) ** 3) / FLOPS
     sweep = 4 * cells * k * 5 / FLOPS
     newton = min(NEWTON_SWEEPS * hessian, DEAR_NEWTON[0] * hessian + DEAR_NEWTON[1] * sweep)
     if rows.sparse and q * k > 1500:

@@ -25,6 +25,7 @@ from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.interrupts import until_interrupted
 from separatrix.problems.bends import products
 from separatrix.problems.objective import Evaluation, Objective
+from separatrix.problems.stored_cells import pairs_pay, pairs_price, tiles_price
 from separatrix.solve.anchor import Anchor, damped_step
 from separatrix.solve.outcome import Account, Outcome
 from separatrix.verdict.gaps import ROUNDING, decrement_after_step, factorise, range_factor
@@ -33,6 +34,7 @@ SAMPLE_ROWS = 40  # sampled rows a parameter: enough that a sampled step is bett
 FEW_SAMPLE_ROWS = 10  # enough for the first steps
 LEAST_SAMPLE = 4096  # sampled rows
 SMALL_SAMPLE = 20, 2000  # a parameter, and at least, of which a fit with a penalty takes a fourth of its rows
+SAMPLE_NOISE = 1.3  # the decrement that a sample's minimum leaves, over the root of parameters a sampled row
 ILL_CONDITIONED = 1e-11  # reciprocal condition of H below which the caller should change coordinates
 PARABOLA_CONDITIONED = 1e-7  # and where one step has to be exact
 DEAR = 5.0  # sweeps without a Hessian that one with it costs, from where they may be slower
@@ -222,6 +224,7 @@ def _sampled_start(
             enough, least = SMALL_SAMPLE
         if objective.rows.lazy or objective.rows.n < stride * max(enough * size, least):
             continue
+        noise = max(0.1, SAMPLE_NOISE * sqrt(size * stride / objective.rows.n) if order == 2 else 0.0)
         at = account.evaluate(theta, order=2, stride=stride)
         assert at.hessian is not None
         if doubt and theta is start and objective.ridge == 0 and objective.coordinates.basis is None:
@@ -233,7 +236,9 @@ def _sampled_start(
             step = damped_step(at.hessian, at.gradient, max(damping, 1e-5))
             decrement = sqrt(max(-float(np.vdot(at.gradient, step)), 0.0))
             trial = theta + step
-            if decrement < 0.1:  # a step from here is below the sample's own noise: take it and leave
+            if decrement < max(
+                0.1, noise
+            ):  # a step from here is below the sample's own noise: take it and leave
                 anchor = Anchor(theta, at, range_factor) if stride == 4 else None
                 theta = trial
                 break
@@ -349,6 +354,8 @@ def _descend(
 
 def hessian_price(objective: Objective) -> float:
     """What a sweep with the Hessian costs, in sweeps without: its products of a row more, by BLAS."""
+    if _by_pairs(objective):
+        return pairs_price(objective.rows.source)
     q, k = objective.shape[0], objective.n_classes or 1
     return 1.0 + products(q, objective.n_classes) / (4.0 * _without(q, k))
 
@@ -356,7 +363,15 @@ def hessian_price(objective: Objective) -> float:
 def leverage_price(objective: Objective) -> float:
     """What measuring the leverage costs, in sweeps without a Hessian: one product a row, whatever the classes."""
     q, k = objective.shape[0], objective.n_classes or 1
+    if _by_pairs(objective):
+        return 1.0 + tiles_price(objective.rows.source, q)
     return 1.0 + 3.0 * q**2 / (4.0 * _without(q, k))
+
+
+def _by_pairs(objective: Objective) -> bool:
+    """Whether the Hessian comes by pairs of stored cells."""
+    rows = objective.rows
+    return rows.sparse and objective.n_classes is None and pairs_pay(rows.source, objective.shape[0])
 
 
 def _without(q: int, k: int) -> float:

@@ -1,10 +1,12 @@
 """What Newton's method asks of the rows that are short:  Σ 2c z zᵀ,  Σ β z,  the loss,  and moves of scores  z·d.
 
     BySweeps    block by block, whatever the rows are
-    AtHand      z = (x − centre, 1) of few cells is written down once, for all machines that share the rows; from one
-                step to the next only the rows that have crossed their corner are added or taken away
+    AtHand      z = (x − centre, 1) of few cells is written down once, for all machines that share the rows
+    StoredSums  sparse rows of few cells go by the pairs of these, in raw columns that are centred afterwards
 
-Cost O(nq²) a step at most, of rows at hand O(q²) for each that crossed. Memory n·q doubles, four megabytes at most.
+The last two keep the sum: from one step to the next only rows that have crossed their corner are added or taken away.
+Cost O(nq²) a step at most; of rows at hand O(q²) for each that crossed, of stored cells Σ nnz_i² over those rows.
+Memory of rows at hand n·q doubles, four megabytes at most.
 """
 
 from __future__ import annotations
@@ -14,17 +16,19 @@ from functools import cached_property
 
 import numpy as np
 
-from separatrix.core.numerics import FloatArray
+from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.engine import sweep
 from separatrix.data.rows import DOUBLE_CELLS, Block, Rows
 from separatrix.loops.interior import picked_rows
 from separatrix.loops.squares import shortfalls
+from separatrix.problems.coordinates import FAR_FROM_ORIGIN
 from separatrix.problems.margin import MarginMachine, blocked
+from separatrix.problems.stored_cells import add_back, pairs_hessian, pairs_pay, stored_scores
 from separatrix.solve.interior import moves
 
-AFRESH = (
-    8.0  # times that the sum may have shrunk since it was made anew: what is taken away leaves its rounding
-)
+# times that the sum may have shrunk since it was made anew: what is taken away leaves its rounding
+AFRESH = 8.0
+KEPT = 1e-8  # of the penalty's ones: what rounding may leave in H of stored rows that were taken away
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,11 @@ class Short:
 
     def __add__(self, other: Short) -> Short:
         return Short(self.hessian + other.hessian, self.pull + other.pull, self.loss + other.loss)
+
+    def __iadd__(self, other: Short) -> Short:
+        np.add(self.hessian, other.hessian, out=self.hessian)
+        np.add(self.pull, other.pull, out=self.pull)
+        return Short(self.hessian, self.pull, self.loss + other.loss)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,18 +76,17 @@ class AtHand:
     def __init__(self, machine: MarginMachine, table: Table):
         self.machine, self.table, self.z = machine, table, table.z
         n, q = self.z.shape
-        self.curve, self.beta = np.zeros(n), np.empty(n)
+        self.curve, self.change, self.beta = np.zeros(n), np.empty(n), np.empty(n)
         self.bend: FloatArray = np.zeros((q, q))
         self.loss, self.most = 0.0, 0.0
 
     def short(self, eta: FloatArray) -> Short:
         """The sums at scores η."""
-        before, machine = self.curve, self.machine
-        self.curve = np.empty(len(before))
+        before, machine = self.curve.copy(), self.machine
         sides = machine.target, machine.up, machine.down, float(machine.epsilon)
-        self.loss = float(shortfalls(*sides, eta, self.curve, self.beta))
-        crossed = np.flatnonzero(before != self.curve)
-        if 2 * len(crossed) > np.count_nonzero(self.curve) or AFRESH * float(self.curve.sum()) < self.most:
+        self.loss, short, changed = shortfalls(*sides, eta, self.curve, self.change, self.beta)
+        crossed = np.flatnonzero(self.change)
+        if 2 * changed > short or AFRESH * float(self.curve.sum()) < self.most:
             return self.afresh()
         if len(crossed):
             self.bend = self.bend + self._squares(crossed, self.curve) - self._squares(crossed, before)
@@ -132,6 +140,74 @@ class BySweeps:
         return np.concatenate(sweep(_move_rows, self.machine.rows, (self.centre, step))[1])
 
 
+class StoredSums:
+    """Of sparse rows, by pairs of stored cells."""
+
+    def __init__(self, machine: MarginMachine, centre: FloatArray, q: int):
+        self.machine, self.centre, self.q = machine, centre, q
+        n = machine.rows.n
+        self.curve, self.change, self.beta = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.loss = 0.0
+        self.bend: FloatArray | None = None
+
+    @classmethod
+    def pay(cls, machine: MarginMachine, q: int) -> bool:
+        """Whether they cost less than sweeps of tiles that are made dense."""
+        return machine.rows.sparse and pairs_pay(machine.rows.source, q)
+
+    def short(self, eta: FloatArray) -> Short:
+        """The sums at scores η."""
+        m, before = self.machine, self.bend
+        sides = m.target, m.up, m.down, float(m.epsilon)
+        self.loss, short, changed = shortfalls(*sides, eta, self.curve, self.change, self.beta)
+        if before is None or changed >= short or EPS * float(np.trace(before)) > KEPT:
+            return self.afresh()
+        return self._sums(self.change, before)
+
+    def afresh(self) -> Short:
+        """The same, the sum of squares made anew."""
+        return self._sums(self.curve, None)
+
+    def _sums(self, weight: FloatArray, before: FloatArray | None) -> Short:
+        p, rows = len(self.centre), self.machine.rows
+        total: Short = sweep(_pairs, rows, (p, self.q), blocked(rows, weight, self.beta))[0]
+        hessian, pull = total.hessian, total.pull
+        if self.q > p:
+            pull[p] = self.beta.sum()
+            pull[:p] -= pull[p] * self.centre
+            hessian[:p] -= np.multiply.outer(self.centre, hessian[p])
+            hessian[:, :p] -= np.multiply.outer(hessian[:, p], self.centre)
+        if before is not None:
+            hessian += before
+        self.bend = hessian
+        return Short(hessian, pull, self.loss)
+
+    def near_origin(self) -> bool:
+        """Whether the columns are, as far as the last sums can tell: sums of raw cells would cancel elsewhere."""
+        assert self.bend is not None
+        if self.q == len(self.centre):
+            return True
+        spread = np.diag(self.bend)
+        return bool(np.all(self.centre**2 * spread[-1] <= FAR_FROM_ORIGIN**2 * spread[:-1]))
+
+    def moves(self, step: FloatArray) -> FloatArray:
+        """The change of the scores."""
+        p = len(self.centre)
+        offset = float(step[p:].sum() - self.centre @ step[:p])
+        _, moved = sweep(_stored_move, self.machine.rows, (np.ascontiguousarray(step[:p]), offset))
+        return np.concatenate(moved)
+
+
+def sums_of(
+    machine: MarginMachine, centre: FloatArray, q: int, table: Table | None = None
+) -> AtHand | BySweeps | StoredSums:
+    """The cheapest way for the machine's rows; ``table``: the rows at hand, where several machines share them."""
+    table = table or Table.of(machine.rows, centre, q > len(centre))
+    if table is not None:
+        return AtHand(machine, table)
+    return (StoredSums if StoredSums.pay(machine, q) else BySweeps)(machine, centre, q)
+
+
 def _short_rows(
     block: Block, task: tuple[FloatArray, int, float], memo: tuple[FloatArray, ...]
 ) -> tuple[Short, None]:
@@ -139,8 +215,8 @@ def _short_rows(
 
     centre, q, epsilon = task
     target, up, down, eta = memo
-    curve, beta = np.empty(block.n), np.empty(block.n)
-    loss = shortfalls(target, up, down, float(epsilon), eta, curve, beta)
+    curve, change, beta = np.zeros(block.n), np.empty(block.n), np.empty(block.n)
+    loss, _, _ = shortfalls(target, up, down, float(epsilon), eta, curve, change, beta)
     hessian, pull = np.zeros((q, q), order="F"), np.zeros(q)
     for part in block.tiles(q):
         at = np.flatnonzero(curve[part])
@@ -162,3 +238,16 @@ def _move_rows(block: Block, task: tuple[FloatArray, FloatArray], _memo: None) -
     for part in block.tiles(len(step)):
         moves(block.dense(part), centre, step, out[part])
     return 0.0, out
+
+
+def _pairs(block: Block, task: tuple[int, int], memo: tuple[FloatArray, ...]) -> tuple[Short, None]:
+    """Σ weight x xᵀ and Σ β x of raw columns."""
+    (p, q), (weight, beta) = task, memo
+    pull = np.zeros(q)
+    add_back(block.X, beta, pull[:p])
+    return Short(pairs_hessian(block.X, weight, q > p), pull, 0.0), None
+
+
+def _stored_move(block: Block, task: tuple[FloatArray, float], _memo: None) -> tuple[float, FloatArray]:
+    step, offset = task
+    return 0.0, stored_scores(block.X, step, offset)
