@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
 from separatrix.core.statistics.grouped import Members
 from separatrix.data.engine import current_engine, each_in_threads, one_blas_thread, sweep
+from separatrix.data.few_cells import FewCells
 from separatrix.data.stored import with_cells
 
 # two megabytes of float64: in cache, yet few enough that threads do not queue for the GIL
@@ -158,7 +160,15 @@ class Rows:
         return replace(self, edges=grid(self.n, min(MAX_BLOCKS, self.n * self.p * k // BLOCK_CELLS)))
 
     def with_targets(self, y: Any, weight: FloatArray | None) -> Rows:
-        return replace(self, y=y, weight=weight)
+        found = replace(self, y=y, weight=weight)
+        if "few" in self.__dict__:
+            found.__dict__["few"] = self.__dict__["few"]
+        return found
+
+    @cached_property
+    def few(self) -> FewCells | None:
+        """The cells that are not zero, of a wide table in memory that has few of them."""
+        return FewCells.of(self.source) if isinstance(self.source, np.ndarray) else None
 
     def block(self, i: int) -> Block:
         a, b = self.edges[i], self.edges[i + 1]
@@ -189,6 +199,8 @@ class Rows:
 
     def moments(self) -> Moments:
         """Weighted mean and variance of every column, in one sweep."""
+        if self.few is not None and self.total_weight > 0:
+            return self.few.moments(self.weight)
         total: Moments = sweep(_moments, self)[0]
         return total
 
