@@ -108,7 +108,7 @@ def gram_span(
         gram[~live] = 0.0
         gram[:, ~live] = 0.0
     total = float(np.trace(gram))
-    if not total <= STEEP * penalty:  # nor where it is not finite
+    if not (np.isfinite(total) and total <= STEEP * penalty):
         return None
     if lengths is None:
         lengths = np.sqrt(np.diag(gram))

@@ -248,7 +248,10 @@ def _coordinates(problem: Problem, solver: Solver, squared: bool = True) -> tupl
     if solver.spans and in_span(problem) and (solver.quadratic or _span_pays(problem)):
         if problem.ridge > 0:
             centre = moments.mean if intercept else np.zeros(rows.p)
-            live, penalty = None if rows.weight is None else rows.weight > 0, problem.ridge * rows.total_weight
+            live, penalty = (
+                None if rows.weight is None else rows.weight > 0,
+                problem.ridge * rows.total_weight,
+            )
             found = gram_span(rows, centre, penalty, live) if squared else None
             coordinates, span = found or row_span(rows, centre)
         else:

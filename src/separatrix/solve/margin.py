@@ -53,7 +53,9 @@ class Request:
     seed: int = 0
     verbose: int = 0
     span: tuple[Coordinates, Rows] | None = None  # of wide rows
-    kept: dict[bytes, tuple[FloatArray, FloatArray]] = field(default_factory=dict)  # of the span: see finite_newton
+    kept: dict[bytes, tuple[FloatArray, FloatArray]] = field(
+        default_factory=dict
+    )  # of the span: see finite_newton
 
 
 Method = Callable[..., MarginFit]
@@ -105,9 +107,7 @@ def _by_programme(machine: MarginMachine, request: Request) -> MarginFit:
 INTERIOR = MarginSolver(
     "interior", _by_interior, corners=True, hard=True, lazy=True, method=_interior, words="an interior point"
 )
-NEWTON = MarginSolver(
-    "newton", _by_newton, squared=True, lazy=True, method=_newton, words="Newton's method"
-)
+NEWTON = MarginSolver("newton", _by_newton, squared=True, lazy=True, method=_newton, words="Newton's method")
 COORDINATE = MarginSolver(
     "coordinate", _by_ascent, corners=True, squared=True, ordered=True, joint=joint_passes
 )
@@ -220,11 +220,19 @@ def _in_span(method: Method, machines: Sequence[MarginMachine], request: Request
             if found[-1].stopped_by == "interrupted":
                 most = 0  # the rest are judged where they start
         coefs = np.ascontiguousarray(coordinates.weights(np.column_stack([fit.coef for fit in found])).T)
-        b = np.array([fit.intercept for fit in found]) - coefs @ centre if first.fit_intercept else np.zeros(len(found))
+        b = (
+            np.array([fit.intercept for fit in found]) - coefs @ centre
+            if first.fit_intercept
+            else np.zeros(len(found))
+        )
         proofs = prove_together(machines, coefs, b, [fit.proof.beta for fit in found])
     out = []
     for machine, fit, coef, intercept, proof in zip(machines, found, coefs, b.tolist(), proofs, strict=True):
-        coarse = isinstance(coordinates.basis, RowBasis) and fit.stopped_by == "gap ≤ tol" and not proof.within(tol)
+        coarse = (
+            isinstance(coordinates.basis, RowBasis)
+            and fit.stopped_by == "gap ≤ tol"
+            and not proof.within(tol)
+        )
         if coarse:  # the Gram matrix was
             by_factor = replace(request, span=row_span(machine.rows, centre), kept={})
             out += _in_span(_with_factor(machine).method(machine, by_factor), [machine], by_factor)
