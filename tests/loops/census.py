@@ -178,6 +178,16 @@ def many() -> Iterator[tuple[str, Any, Any, Any]]:
     ]:
         for kind in (np.float64, np.float32):
             yield name, eval(f"separatrix.{name}", {"separatrix": separatrix}), X.astype(kind), y
+    few = sp.random(40, 2_000, 0.05, "csr", random_state=0).toarray()
+    for name in ("LogisticRegression()", "LinearSVC()"):
+        for kind in (np.float64, np.float32):
+            for rows in orders(few.astype(kind)):
+                yield (
+                    f"{name} of few cells",
+                    eval(f"separatrix.{name}", {"separatrix": separatrix}),
+                    rows,
+                    topic[:40],
+                )
     for rows in (in_no_order(words), wide_indices(in_no_order(words))):
         yield "BernoulliNB() in no order", separatrix.BernoulliNB(), rows, topic
     for name in [

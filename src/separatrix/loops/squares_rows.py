@@ -2,9 +2,9 @@
 
     F = ½ aᵀGa + Σ_i c_i h(η_i)²,  η = Ga + b          (G_AA + diag 1/2c) a_A = τ_A − b,  Σ a = 0,  A the rows short
 
-as solve/finite_newton.py has it, for rows of no fewer columns than there are of them. N = (G + diag 1/2c)⁻¹ is the same
-in every step, so that a step costs O(n²) and a factor of N_II, I the rows that are not short, or of G_AA + diag 1/2c
-where those are fewer. Shapes: G and N (n, n). Each solution is mended once by what rounding left of it.
+as solve/finite_newton.py has it, for rows of about as many columns as there are of them. N = (G + diag 1/2c)⁻¹ is the
+same in every step, so that a step costs O(n²) and a factor of N_II, I the rows that are not short, or of G_AA + diag
+1/2c where those are fewer. Shapes: G and N (n, n). Each solution is mended once by what rounding left of it.
 """
 
 from __future__ import annotations

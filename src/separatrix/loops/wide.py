@@ -53,13 +53,14 @@ def stored_moments(data, indices, indptr, weight, mean, second):
         first, last = indptr[j], indptr[j + 1]
         sums, own = 0.0, 0.0
         for at in range(first, last):
-            sums += weight[indices[at]] * data[at]
-            own += weight[indices[at]]
+            w = weight[np.uint64(indices[at])]
+            sums += w * data[at]
+            own += w
         middle = sums / total
         spread = 0.0 if last - first == weight.shape[0] else (total - own) * middle * middle
         for at in range(first, last):
             d = data[at] - middle
-            spread += weight[indices[at]] * d * d
+            spread += weight[np.uint64(indices[at])] * d * d
         mean[j], second[j] = middle, max(spread, 0.0) if spread == spread else spread
 
 
@@ -69,6 +70,6 @@ def row_products(data, indices, indptr, products):
     for j in range(indptr.shape[0] - 1):
         first, last = indptr[j], indptr[j + 1]
         for a in range(first, last):
-            x, row = data[a], products[indices[a]]
+            x, i = data[a], np.uint64(indices[a])
             for b in range(first, a + 1):
-                row[indices[b]] += x * data[b]
+                products[i, np.uint64(indices[b])] += x * data[b]

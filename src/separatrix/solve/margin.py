@@ -35,6 +35,7 @@ SPARSE_LIMIT = 600  # columns of sparse rows up to which dense tiles of them are
 FURTHER, LITTLE = 1e-12, 1 << 20  # the gap an interior point goes on to on tables of so few cells
 RELATIVE = 100.0  # a fit stops at a gap of tol over this
 CHEAP = 1 << 23  # n·p·min(n, p) up to which a machine of coordinate ascent is always finished
+EXACT = 1e-12  # the relative gap up to which rounding in the Gram matrix of wide rows does no harm
 ROUNDED = 1e-13  # no relative gap below this can be told from rounding
 FEW = 900  # n·K up to which the programme of all classes together is quicker than passes
 
@@ -206,7 +207,7 @@ def solve_joint(
 
 
 def _in_span(method: Method, machines: Sequence[MarginMachine], request: Request) -> list[MarginFit]:
-    """A method with a factor, of wide rows in their span: machines that share rows share that, and are proven at once."""
+    """A method with a factor, of wide rows in their span, which machines of the same rows share; proven at once."""
     first, tol, most, verbose = machines[0], request.tol, request.max_iter, request.verbose
     if not _is_wide(first):
         with one_blas_thread():
@@ -220,22 +221,15 @@ def _in_span(method: Method, machines: Sequence[MarginMachine], request: Request
             if found[-1].stopped_by == "interrupted":
                 most = 0  # the rest are judged where they start
         coefs = np.ascontiguousarray(coordinates.weights(np.column_stack([fit.coef for fit in found])).T)
-        b = (
-            np.array([fit.intercept for fit in found]) - coefs @ centre
-            if first.fit_intercept
-            else np.zeros(len(found))
-        )
+        b = np.array([fit.intercept for fit in found]) - coefs @ centre  # the centre is zero where b is
         proofs = prove_together(machines, coefs, b, [fit.proof.beta for fit in found])
     out = []
     for machine, fit, coef, intercept, proof in zip(machines, found, coefs, b.tolist(), proofs, strict=True):
-        coarse = (
-            isinstance(coordinates.basis, RowBasis)
-            and fit.stopped_by == "gap ≤ tol"
-            and not proof.within(tol)
-        )
-        if coarse:  # the Gram matrix was
+        told = 4.0 * fit.proof.gap + EXACT * abs(proof.primal)
+        if isinstance(coordinates.basis, RowBasis) and fit.stopped_by == "gap ≤ tol" and not proof.gap <= told:
+            # the Gram matrix was too coarse
             by_factor = replace(request, span=row_span(machine.rows, centre), kept={})
-            out += _in_span(_with_factor(machine).method(machine, by_factor), [machine], by_factor)
+            out.append(_with_factor(machine).run(machine, by_factor))
         else:
             out.append(replace(fit, coef=coef, intercept=intercept, proof=proof))
     return out
