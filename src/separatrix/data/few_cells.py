@@ -10,6 +10,7 @@ Shapes: data and rows (cells,), starts (p + 1,). Cost O(np) once, memory 12 byte
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -60,10 +61,10 @@ class FewCells:
             data, places, starts = turned.data, turned.indices, turned.indptr
         return cls(data, places, starts, n)
 
-    @property
-    def counts(self) -> np.ndarray:
-        """How many cells of every column are stored."""
-        return np.diff(self.starts)
+    @cached_property
+    def full(self) -> np.ndarray:
+        """The columns without a zero: those may lie far from it."""
+        return np.flatnonzero(np.diff(self.starts) == self.n)
 
     def moments(self, weight: FloatArray | None) -> Moments:
         """Weighted mean and centred second moment of every column."""
@@ -89,7 +90,7 @@ class FewCells:
 
         out = np.zeros((self.n, *w.shape[1:]))
         loop = back_1 if w.ndim == 1 else back_k
-        loop(self.data, self.rows, self.starts, np.ascontiguousarray(w, dtype=np.float64), out)
+        loop(self.data, self.rows, self.starts, np.array(w, dtype=np.float64, order="C"), out)
         return out
 
     def back(self, a: FloatArray) -> FloatArray:
@@ -97,7 +98,7 @@ class FewCells:
         from separatrix.loops.sparse import scores_1, scores_k
 
         out = np.empty((len(self.starts) - 1, *a.shape[1:]))
-        a = np.ascontiguousarray(a, dtype=np.float64)
+        a = np.array(a, dtype=np.float64, order="C")  # loops are built for what may be written to
         if a.ndim == 1:
             scores_1(self.data, self.rows, self.starts, a, 0.0, out)
         else:

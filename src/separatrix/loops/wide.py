@@ -32,9 +32,10 @@ def cells_not_zero(lines, data, indices, indptr):
             if at > room:
                 return -1
             for k in range(j, j + STEP):
-                data[at] = line[k]
-                indices[at] = k
-                at += line[k] != 0.0
+                x = line[k]
+                data[np.uint64(at)] = x
+                indices[np.uint64(at)] = k
+                at += x != 0.0
         if at > room:
             return -1
         for k in range(whole, q):

@@ -79,8 +79,8 @@ class RowBasis:
         if self.few is not None:
             out = self.few.back(a)
             out -= np.multiply.outer(self.centre, a.sum(axis=0))
-            full = np.flatnonzero(self.few.counts == self.few.n)  # may lie far from the origin
-            out[full] = (self.table[:, full] - self.centre[full]).T @ a
+            if len(full := self.few.full):
+                out[full] = (self.table[:, full] - self.centre[full]).T @ a
             return out
         out = np.empty((len(self.centre), *a.shape[1:]))
         for part, z in centred_columns(self.table, self.centre):

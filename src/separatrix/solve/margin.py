@@ -226,7 +226,11 @@ def _in_span(method: Method, machines: Sequence[MarginMachine], request: Request
     out = []
     for machine, fit, coef, intercept, proof in zip(machines, found, coefs, b.tolist(), proofs, strict=True):
         told = 4.0 * fit.proof.gap + EXACT * abs(proof.primal)
-        if isinstance(coordinates.basis, RowBasis) and fit.stopped_by == "gap ≤ tol" and not proof.gap <= told:
+        if (
+            isinstance(coordinates.basis, RowBasis)
+            and fit.stopped_by == "gap ≤ tol"
+            and not proof.gap <= told
+        ):
             # the Gram matrix was too coarse
             by_factor = replace(request, span=row_span(machine.rows, centre), kept={})
             out.append(_with_factor(machine).run(machine, by_factor))
