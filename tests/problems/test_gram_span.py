@@ -40,6 +40,8 @@ def test_lengths_angles_and_the_way_back(kind, centred):
         w = coordinates.weights(each)
         np.testing.assert_allclose(Z @ w, span.source @ each, atol=1e-6 * size.max())
         np.testing.assert_allclose(np.asarray(coordinates.basis) @ each, w, atol=1e-7 * np.abs(w).max())
+        if kind != "uneven":
+            np.testing.assert_allclose(coordinates.inner(w), each, atol=1e-9)
         np.testing.assert_allclose(coordinates.basis.scores_of(w), Z @ w, atol=1e-10 * size.max())
     rank = 16 if kind == "repeated" else 20
     assert coordinates.size == rank - centred

@@ -179,7 +179,11 @@ class Coordinates:
             left_out = list(self.dropped)
             w = w - self.blind.weights @ np.linalg.solve(self.blind.weights[left_out], w[left_out])
         t = (w.T * self._inverse_scale).T
-        return t if self.basis is None else np.linalg.lstsq(self.basis, t, rcond=None)[0]
+        if self.basis is None:
+            return t
+        if not isinstance(self.basis, np.ndarray):
+            return np.asarray(self.basis.inner(t))
+        return np.linalg.lstsq(self.basis, t, rcond=None)[0]
 
 
 def singular_coordinates(

@@ -65,6 +65,13 @@ class RowBasis:
     def __matmul__(self, t: FloatArray) -> FloatArray:
         return self.columns_of(self.shares(t))
 
+    def inner(self, w: FloatArray) -> FloatArray:
+        """Qᵀw = L⁻¹D⁻¹Zw: the t whose weights are nearest to w, as Q is orthonormal to the rounding of ZZᵀ."""
+        from scipy.linalg import solve_triangular
+
+        own = (self.scores_of(w)[self.picked].T / self.lengths[self.picked]).T
+        return np.asarray(solve_triangular(self.factor, own, lower=True, check_finite=False))
+
     def scores_of(self, w: FloatArray) -> FloatArray:
         """Zw of w (p,) or (p, K)."""
         if self.few is not None:
