@@ -101,14 +101,17 @@ class Anchor:
         hopeless = self.range_factor * self.seen * decrement > HOPEFUL * sqrt(self.share)
         return np.inf if known or hopeless else decrement**2 / self.share
 
-    def pays(self, decrement: float, contraction: float, at: Evaluation, price: float) -> bool:
-        """Whether measuring the leverage costs less than the steps after which the crude bound says something too."""
+    def pays(
+        self, decrement: float, contraction: float, at: Evaluation, price: float, measuring: float
+    ) -> bool:
+        """Whether measuring the leverage costs less than the steps after which the crude bound says something too:
+        ``measuring`` sweeps without a Hessian, of which one with it costs ``price``."""
         crude = self.bend(at) * decrement
         if not (crude < np.inf and 0 < contraction < 1):
             return True
         # one at least, to see how far scores have moved
         steps = max(log(HOPEFUL / crude) / log(contraction), 1.0)
-        return steps * (1.0 if contraction < KEPT else price) > 2 * price
+        return steps * (1.0 if contraction < KEPT else price) > measuring
 
     def sharpen(self, account: Account) -> None:
         """Measure the leverage: max ‖z‖/√λ_min is far above it where a level has few rows, or columns agree."""

@@ -23,6 +23,7 @@ from separatrix.problems.objective import Evaluation, add_multiple
 from separatrix.solve.outcome import Account, Outcome
 from separatrix.verdict.gaps import ROUNDING, FenchelBound
 
+Solve = Callable[[FloatArray], FloatArray]
 LONG = 1 << 16  # parameters beyond which pairs are kept in single precision
 
 
@@ -35,8 +36,9 @@ def lbfgs(
     memory: int = 10,
     warm: bool = False,
     exists: bool = False,
+    first: Solve | None = None,
 ) -> Outcome:
-    """Minimise the account's objective from ``start``; ``memory`` pairs are kept."""
+    """Minimise the account's objective from ``start``; ``memory`` pairs are kept, and correct ``first``, g ↦ H̃⁻¹g."""
     objective = account.objective
     theta = start.copy()
     at = account.evaluate(theta)
@@ -63,7 +65,8 @@ def lbfgs(
             if float(np.linalg.norm(at.gradient)) <= max(1e-3 * tol, 1e-14) * abs(at.value) and gap == np.inf:
                 stopped = "‖∇F‖ ≤ tol"  # no ridge, no Fenchel bound: the caller certifies by curvature
                 break
-            found = _line_search(account, theta, at, two_loop(pairs, at.gradient), first=not pairs)
+            step = two_loop(pairs, at.gradient, first and _scaled(first, pairs))
+            found = _line_search(account, theta, at, step, first=not (pairs or first))
             if found is None:
                 if not pairs:
                     stopped = "rounding: no further decrease"
@@ -121,6 +124,15 @@ def two_loop(
         add_multiple(q, alpha - float(np.dot(pair.change, q)) / pair.curvature, pair.step)
     np.negative(q, out=q)
     return q.reshape(gradient.shape)
+
+
+def _scaled(first: Solve, pairs: Sequence[Pair]) -> Solve:
+    """``first`` as long as the newest pair says: far from where it was taken, curvature is another."""
+    if not pairs:
+        return first
+    change = pairs[-1].change
+    share = pairs[-1].curvature / float(np.dot(change, first(change)))
+    return lambda g: share * first(g)
 
 
 def _line_search(

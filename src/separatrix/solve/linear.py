@@ -19,11 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.losses import Loss
+from separatrix.core.losses import Loss, Multinomial
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
 from separatrix.data.engine import one_blas_thread
 from separatrix.data.rows import Rows
+from separatrix.problems.class_factors import ClassFactors
 from separatrix.problems.coordinates import (
     BlindOutside,
     Coordinates,
@@ -43,10 +44,16 @@ from separatrix.solve.registry import LBFGS, NEWTON, Solver, refuse_lazy
 from separatrix.verdict.gaps import ROUNDING
 
 FLOPS = 4e10  # of one machine, to the order of magnitude: only ratios of costs are compared
-FIRST_ORDER_SWEEPS = 60  # a typical L-BFGS fit
-NEWTON_SWEEPS = 6
+FIRST_ORDER_SWEEPS = 60  # a typical L-BFGS fit of two classes
+FIRST_ORDER_CLASSES = 120  # and of more
+NEWTON_SWEEPS = 6  # with the Hessian, where it costs little more than one without
+DEAR_NEWTON = 4, 40  # with it and without, where it costs much more
 QR_IS_CHEAP = 3e7  # products of a QR factor below which it is the way to find columns that repeat each other
 FEW = 1 << 18  # scores and cells of a sweep that takes no time
+FIRST_STEPS = 5  # of L-BFGS, after which it is known which rows are sure of their class
+MORE_STEPS = 25  # until that is asked again
+CLASS_CELLS = 1 << 25  # numbers in the factors of all classes
+CLASS_COLUMNS = 100  # from which a Hessian of each class is worth its cost
 GRAM_LIMIT = 3000  # columns up to which a factor is worth forming
 WIDE_ROWS = 1500  # rows up to which wide data go through the span of their rows
 
@@ -146,7 +153,10 @@ def _minimise(
     # where the rows are few the last steps are free, and without a penalty standard errors are measured in them
     few = rows.n * int(np.prod(inner.shape)) <= FEW
     goal = chosen.goal(tol, exact=problem.ridge == 0 or errors or few)
-    outcome = chosen.run(account, theta, goal, max_iter, **extra)
+    if _classes_pay(problem, chosen):
+        outcome = _class_by_class(account, chosen, theta, goal, max_iter, extra)
+    else:
+        outcome = chosen.run(account, theta, goal, max_iter, **extra)
     found: tuple[FloatArray, FloatArray] | None = None
     if isinstance(outer.coordinates.basis, RowBasis):
         found = outer.to_user(outcome.theta)
@@ -211,14 +221,44 @@ def _choose(problem: Problem) -> Solver:
     else:
         q = rows.p + 1
     pairs = k * (k + 1) / 2
-    newton = NEWTON_SWEEPS * (rows.n * q * q * pairs + (q * k) ** 3) / FLOPS
-    if rows.sparse:
-        cells = rows.source.nnz
-        newton = np.inf if q * k > 1500 else newton
-    else:
-        cells = rows.n * rows.p
-    first = FIRST_ORDER_SWEEPS * 4 * cells * k * 5 / FLOPS
+    cells = rows.source.nnz if rows.sparse else rows.n * rows.p
+    hessian = (rows.n * q * q * pairs + (q * k) ** 3) / FLOPS
+    sweep = 4 * cells * k * 5 / FLOPS
+    newton = min(NEWTON_SWEEPS * hessian, DEAR_NEWTON[0] * hessian + DEAR_NEWTON[1] * sweep)
+    if rows.sparse and q * k > 1500:
+        newton = np.inf
+    first = (FIRST_ORDER_SWEEPS if k == 1 else FIRST_ORDER_CLASSES) * sweep
     return NEWTON if newton <= max(first, 0.5) and q * k <= 2 * GRAM_LIMIT else LBFGS
+
+
+def _classes_pay(problem: Problem, solver: Solver) -> bool:
+    """Whether L-BFGS gains by a Hessian of each class: many columns, of rows in memory, and the loss it is of."""
+    rows = problem.rows
+    dense = not (rows.lazy or rows.sparse) and CLASS_COLUMNS <= rows.p <= min(rows.n, GRAM_LIMIT)
+    k = problem.n_classes
+    if not (
+        solver.preconditioned
+        and dense
+        and k
+        and isinstance(problem.loss, Multinomial)
+        and problem.kind.proven
+    ):
+        return False
+    return k * rows.p**2 <= min(CLASS_CELLS, 2 * rows.n * rows.p)
+
+
+def _class_by_class(
+    account: Account, solver: Solver, theta: FloatArray, goal: float, max_iter: int, extra: dict[str, Any]
+) -> Outcome:
+    """A few steps with one factor for all classes, and from there with one for each, looked at again now and then."""
+    factors = ClassFactors.of(account.objective)
+    extra["first"], steps, done = factors.at_origin(), min(FIRST_STEPS, max_iter), 0
+    while True:
+        outcome = solver.run(account, theta, goal, steps, **extra)
+        if outcome.stopped_by != "max_iter reached" or done + steps >= max_iter:
+            return replace(outcome, iterations=done + outcome.iterations)
+        theta, done = outcome.theta, done + steps
+        extra["first"], extra["warm"], steps = factors.at(theta), True, min(MORE_STEPS, max_iter - done)
 
 
 def in_span(problem: Problem) -> bool:
@@ -260,7 +300,9 @@ def _coordinates(problem: Problem, solver: Solver, squared: bool = True) -> tupl
             outer = problem.objective(coordinates)
             return outer, replace(outer, rows=span, coordinates=Coordinates.identity(coordinates.size))
     chosen: Coordinates | None = None
-    if solver.coordinates == "round":
+    if _classes_pay(problem, solver):
+        chosen = None  # the standard columns: what makes them round is a factor a class
+    elif solver.coordinates == "round":
         k = problem.n_classes or 2
         bend = (1 / k) * (1 - 1 / k)
         if rows.p > GRAM_LIMIT or rows.sparse:

@@ -29,10 +29,13 @@ from separatrix.solve.outcome import Account, Outcome
 from separatrix.verdict.gaps import ROUNDING, decrement_after_step, factorise, range_factor
 
 SAMPLE_ROWS = 40  # sampled rows a parameter: enough that a sampled step is better than none
+FEW_SAMPLE_ROWS = 10  # enough for the first steps
 ILL_CONDITIONED = 1e-11  # reciprocal condition of H below which the caller should change coordinates
 PARABOLA_CONDITIONED = 1e-7  # and where one step has to be exact
 DEAR = 5.0  # sweeps without a Hessian that one with it costs, from where they may be slower
 CRAWLING = 0.6  # what a step may leave of the decrement then
+BACK = 4  # times that a step with a kept factor is shortened before the Hessian is looked at
+MOST_KEPT = 30  # steps with one factor, however dear another is
 LEAST_DAMPING = 1e-3  # the first to be tried where a step is too long, of the Hessian's mean diagonal
 SLOW = 0.3  # a step that leaves more than this of the decrement does not converge quadratically
 RUNAWAY_AFTER = 6  # such steps before separation is suspected
@@ -72,10 +75,10 @@ def newton(
     point, at, anchor = begun
     plain = plain or not proven
     always = plain or account.objective.cheap_hessian
-    price = hessian_price(account.objective)
+    price, measuring = hessian_price(account.objective), leverage_price(account.objective)
     patience = SLOW if price < DEAR else CRAWLING
     first_value = abs(at.value)
-    slow, previous, damping = 0, np.inf, 0.0
+    slow, previous, damping, kept = 0, np.inf, 0.0, 0
     stopped, gap, iterations = "max_iter reached", np.inf, 0
     with until_interrupted() as watch:
         for iterations in range(1, max_iter + 1):
@@ -84,11 +87,12 @@ def newton(
             gap = anchor.gap(decrement, point, at)
             contraction, previous = decrement / previous if previous > 0 else 0.0, decrement
             near = not plain and gap > tol * abs(at.value) >= anchor.promised(decrement)
-            if near and anchor.pays(decrement, contraction, at, price):
+            if near and anchor.pays(decrement, contraction, at, price, measuring):
                 anchor.sharpen(account)
                 gap = anchor.gap(decrement, point, at)
             account.visit(point, at, f"gap {gap:.1e}")
-            slow = slow + 1 if contraction > patience else 0 if contraction < 0.1 else slow
+            if kept <= 1:  # the step before was Newton's own: those of a kept factor say nothing of a runaway
+                slow = slow + 1 if contraction > patience else 0 if contraction < 0.1 else slow
             stopped = _reason_to_stop(account, anchor, point, at, step, theta, slow, exists)
             if stopped:
                 break
@@ -105,7 +109,10 @@ def newton(
                 if left <= target and (left <= goal or contraction > 0.5 or decrement < 1e-12):
                     stopped = "gap ≤ tol" if proven else FLAT
                     break
-            order = 2 if always else _next_order(decrement, contraction, gap, target, anchor, point, price)
+            order = 2
+            if not always:
+                ahead = anchor.gap_at(decrement * min(contraction, 1.0), anchor.drift(point, at), at)
+                order = _next_order(decrement, contraction, gap, ahead, target, anchor, point, price, kept)
             before, then = point, at
             measure: dict[str, Any] = {}
             if order == 1 and anchor.may_be_last(decrement, contraction, goal):
@@ -122,8 +129,9 @@ def newton(
                 stopped = STUCK
                 break
             if at.hessian is not None:
-                anchor = Anchor(point, at, bend, anchor.leverage_near(point, at), anchor.seen)
+                anchor, kept = Anchor(point, at, bend, anchor.leverage_near(point, at), anchor.seen), 0
             else:
+                kept += 1
                 anchor.learn(before, then, point, at)
         else:
             stopped = "max_iter reached"
@@ -200,9 +208,13 @@ def _sampled_start(
     The point only starts the real fit; the factor may carry it, since the rows left out only add curvature.
     """
     objective, theta, anchor, damping = account.objective, start, None, 0.0
-    size = int(np.prod(objective.shape))
+    size, order = int(np.prod(objective.shape)), 1 if hessian_price(objective) >= DEAR else 2
     for stride in (64, 16, 4):
-        if objective.rows.lazy or objective.rows.n < stride * max(SAMPLE_ROWS * size, 4096):
+        # where a Hessian is dear, so are the steps that the larger sample is spared by a smaller one, which a penalty
+        # keeps from running away
+        spared = stride > 4 and order == 1 and objective.ridge > 0
+        enough = FEW_SAMPLE_ROWS if spared else SAMPLE_ROWS
+        if objective.rows.lazy or objective.rows.n < stride * max(enough * size, 4096):
             continue
         at = account.evaluate(theta, order=2, stride=stride)
         assert at.hessian is not None
@@ -219,12 +231,13 @@ def _sampled_start(
                 anchor = Anchor(theta, at, range_factor) if stride == 4 else None
                 theta = trial
                 break
-            new = account.evaluate(trial, order=2, stride=stride)
+            new = account.evaluate(trial, order, stride=stride)
             while not new.value <= at.value and damping < 1e3:
                 damping = max(10 * damping, LEAST_DAMPING)
                 trial = theta + damped_step(at.hessian, at.gradient, damping)
-                new = account.evaluate(trial, order=2, stride=stride)
-            theta, at, damping = trial, new, 0.1 * damping
+                new = account.evaluate(trial, order, stride=stride)
+            at = new if order == 2 else account.evaluate(trial, order=2, stride=stride)
+            theta, damping = trial, 0.1 * damping
     if not (np.isfinite(theta).all() and np.max(np.abs(theta - start)) < 1e3):
         return start, None
     if anchor is not None and (
@@ -258,17 +271,24 @@ def _next_order(
     decrement: float,
     contraction: float,
     gap: float,
+    ahead: float,
     target: float,
     anchor: Anchor,
     point: FloatArray,
     price: float,
+    kept: int,
 ) -> int:
-    """2 when a new Hessian is the cheaper way to the target, else 1; a Hessian costs ``price`` sweeps without."""
+    """2 when a new Hessian is the cheaper way to the target, else 1; a Hessian costs ``price`` sweeps without.
+
+    ``kept`` steps were taken with the factor in hand; ``ahead`` is the gap that one more is likely to leave. Far from
+    the target, where nothing is known of what a new one brings, as much is spent on such steps as it costs: at worst
+    twice what was needed.
+    """
     if decrement > 0.3 or contraction > (SLOW if price < DEAR else CRAWLING):
-        return 2  # not yet where one Hessian serves many steps
+        return 1 if price >= DEAR and kept < min(price, MOST_KEPT) else 2
     if anchor.fresh(point):
         return 1  # try the factor once: its contraction is then known
-    if 2 * decrement**2 <= anchor.share * target and gap > target:
+    if 2 * decrement**2 <= anchor.share * target < anchor.share * min(gap, ahead):
         return 2  # close enough, but the old Hessian is too far away to prove it
     rate = min(max(contraction, 1e-6), 0.9)
     wanted = np.sqrt(2 * target * anchor.share) / decrement
@@ -296,17 +316,26 @@ def _descend(
     those that follow a tenth as much each.
     """
     slack, scale, less, wanted = 4 * noise, 1.0, 0.1 * damping if damping > LEAST_DAMPING else 0.0, order
-    for _ in range(40):
+    dear, stale = price >= DEAR and not plain, not (plain or anchor.fresh(theta))
+    # without a penalty a sample knows nothing of the levels that it missed
+    trusted = dear and (anchor.share == 1 or account.objective.ridge > 0)
+    if dear:
+        order = 1  # a trial that fails costs no Hessian
+    for tried in range(40):
         trial = theta + scale * step
         new = account.evaluate(trial, order, **measure)
-        if new.value <= at.value + 1e-4 * scale * float(np.vdot(at.gradient, step)) + slack:
+        slope = scale * float(np.vdot(at.gradient, step))
+        if new.value <= at.value + 1e-4 * slope + slack:
             return trial, (new if order == wanted else account.evaluate(trial, wanted)), less
-        if not (plain or anchor.fresh(theta)):
+        if stale and not (trusted and tried < BACK):
             break  # a Hessian of another place, or of a sample: look at this one's first
-        if plain:
+        if stale:  # the least of the parabola through both values, within reason
+            over = new.value - at.value - slope
+            scale *= min(max(-0.5 * slope / over, 0.1), 0.5) if over < np.inf else 0.1
+        elif plain:
             scale *= 0.5
         else:  # a trial that may fail again; where it does not, a Hessian that knows the place
-            order, wanted = (2 if price < DEAR else 1), 2
+            order, wanted = (1 if dear else 2), 2
             damping = max(10 * damping, LEAST_DAMPING)
             step, less = anchor.damped_step(at.gradient, damping), 0.1 * damping
     return theta, account.evaluate(theta, 2), damping
@@ -315,8 +344,17 @@ def _descend(
 def hessian_price(objective: Objective) -> float:
     """What a sweep with the Hessian costs, in sweeps without: of m parameters m² products a row more, by BLAS."""
     parameters, (q, k) = int(np.prod(objective.shape)), (objective.shape[0], objective.n_classes or 1)
-    without = 4.0 * q * k + 40.0 * k + 8.0 * q
-    return 1.0 + (parameters**2 + (k * q**2 if k > 1 else 0)) / (4.0 * without)
+    return 1.0 + (parameters**2 + (k * q**2 if k > 1 else 0)) / (4.0 * _without(q, k))
+
+
+def leverage_price(objective: Objective) -> float:
+    """What measuring the leverage costs, in sweeps without a Hessian: one product a row, whatever the classes."""
+    q, k = objective.shape[0], objective.n_classes or 1
+    return 1.0 + 3.0 * q**2 / (4.0 * _without(q, k))
+
+
+def _without(q: int, k: int) -> float:
+    return 4.0 * q * k + 40.0 * k + 8.0 * q
 
 
 def _user_step(account: Account, theta: FloatArray, step: FloatArray) -> FloatArray:

@@ -37,6 +37,7 @@ class Solver:
     coordinates: Wanted = "standard"
     # gains where wide rows go through their span; a quadratic method cannot do without it
     spans: bool = False
+    preconditioned: bool = False  # takes ``first``, g ↦ H̃⁻¹g for an approximate Hessian
     draws: bool = False  # visits rows in an order drawn from a seed
     options: Mapping[str, str] = field(default_factory=dict)
 
@@ -64,6 +65,7 @@ LBFGS = Solver(
     needs_smooth=True,
     coordinates="round",
     spans=True,
+    preconditioned=True,
     options={"memory": "pairs of steps kept (20)"},
 )
 GRADIENT = Solver(

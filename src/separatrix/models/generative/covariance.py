@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import lapack
 from sklearn.base import clone
 
 from separatrix.core.numerics import FloatArray
@@ -44,6 +45,9 @@ class WhiteningRoot:
 
         Directions below tol² are left out where all classes share Σ (``shared``), and raised to tol² where not.
         """
+        plain = cls._plain(sigma, scale, basis, tol)
+        if plain is not None:
+            return plain
         unit = basis.T @ (sigma / np.outer(scale, scale)) @ basis
         within = np.sqrt(np.maximum(np.diag(unit), 0.0))
         within = np.where(within > tol, within, 1.0)
@@ -63,6 +67,38 @@ class WhiteningRoot:
         residual = 0.0 if below.any() else residual
         out = basis @ (vectors[:, below] / within[:, None])
         return cls(root, log_det, full, thin, int((~below).sum()), residual, back, out)
+
+    @classmethod
+    def _plain(
+        cls, sigma: FloatArray, scale: FloatArray, basis: FloatArray, tol: float
+    ) -> WhiteningRoot | None:
+        """By Cholesky's factor, a tenth of the work, where directions are columns and none is below tol²."""
+        live = np.flatnonzero(basis.any(axis=1))
+        if len(live) != basis.shape[1] or not np.array_equal(basis[live], np.eye(len(live))):
+            return None
+        sizes = np.sqrt(np.maximum(np.diag(sigma)[live], 0.0))
+        if not (sizes > tol * scale[live]).all():
+            return None
+        among = np.ix_(live, live)
+        low, info = lapack.dpotrf(sigma[among] / np.outer(sizes, sizes), lower=1, clean=1)
+        inverse = lapack.dtrtri(low, lower=1)[0] if info == 0 else low
+        # the trace of the inverse is more than 1/λ_min
+        if info or not float(np.vdot(inverse, inverse)) * tol**2 < 1.0:
+            return None
+        root, half = np.zeros(basis.shape), np.zeros(basis.shape)
+        root[live], half[live] = inverse.T / sizes[:, None], low * sizes[:, None]
+        full = sigma
+        if len(live) < len(sigma):
+            full = np.diag(scale**2)
+            full[among] = sigma[among]
+        residual = float(
+            np.max(np.abs(root[live].T @ sigma[among] @ root[live] - np.eye(len(live))), initial=0.0)
+        )
+        log_det = 2 * float(np.sum(np.log(np.diag(low))) + np.sum(np.log(sizes)))
+        thin, out = np.zeros(len(sigma), dtype=bool), np.zeros((len(sigma), 0))
+        # constant columns have the spread one of their own making: they take no part
+        others = 2 * float(np.sum(np.log(np.delete(scale, live))))
+        return cls(root, log_det + others, full, thin, len(live), residual, half, out)
 
 
 def shrunk(sigma: Any, shrinkage: Any, weight: float, fourth: float | None) -> Any:

@@ -31,6 +31,7 @@ from separatrix.models.generative.parts.part import ColumnsPart
 
 # variance over mean beyond which whole numbers (years, prices, codes) are no counts of events
 OVERDISPERSED = 3.0
+A_LOOK = 1024  # cells of a column that often settle its family
 
 
 @constructor
@@ -180,7 +181,8 @@ class NaiveBayes(Naive):
     def _outside(self, cells: np.ndarray) -> Iterator[tuple[ColumnsPart, np.ndarray]]:
         """Which cells lie outside the support of their column's family, family by family where there are any."""
         for part in self._parts:
-            mine, words = cells[:, part.columns], part.family.name == "categorical"
+            mine = cells if len(part.columns) == cells.shape[1] else cells[:, part.columns]
+            words = part.family.name == "categorical"
             fractions = (np.floor(mine) != mine) & (mine == mine) if words else part.family.outside(mine)
             if fractions.any():
                 wrong = np.zeros(cells.shape, dtype=bool)
@@ -243,6 +245,8 @@ class NaiveBayes(Naive):
 
 def _by_support(column: FloatArray, kind: str) -> str:
     """The family of a numeric column, from its type and values."""
+    if kind != "boolean" and (column[:A_LOOK] < 0).any():
+        return "gaussian"  # no other family has negative numbers, whatever the rest of the column holds
     seen = column[~np.isnan(column)]
     if kind == "number" and 0 < len(seen) < len(column) and (seen == np.floor(seen)).all():
         kind = "whole"  # pandas stores whole numbers beside an empty cell as fractions
