@@ -186,6 +186,16 @@ def many() -> Iterator[tuple[str, Any, Any, Any]]:
     for rows in (few, few.astype(np.float32), wide_indices(few.copy())):
         for narrow in (separatrix.LogisticRegression(), separatrix.LinearSVC()):
             yield f"{type(narrow).__name__}() of few cells a row", narrow, rows, topic
+    rare = sp.random(40, 2_000, 0.05, "csr", random_state=0).toarray()
+    for name in ("LogisticRegression()", "LinearSVC()"):
+        for kind in (np.float64, np.float32):
+            for rows in orders(rare.astype(kind)):
+                yield (
+                    f"{name} of rare cells",
+                    eval(f"separatrix.{name}", {"separatrix": separatrix}),
+                    rows,
+                    topic[:40],
+                )
     for rows in (in_no_order(words), wide_indices(in_no_order(words))):
         yield "BernoulliNB() in no order", separatrix.BernoulliNB(), rows, topic
     for name in [

@@ -39,7 +39,7 @@ def test_only_solvers_that_span_see_wide_rows_in_their_span(solver, store):
     problem = draw(2, n=20, p=40, store=store)
     outer, inner = linear._coordinates(problem, solver)
     spans = solver.spans and (solver.quadratic or linear._span_pays(problem))
-    assert (inner.rows.p == 20) == spans
+    assert (inner.rows.p <= 20) == spans
     assert inner.shape == outer.shape
 
 

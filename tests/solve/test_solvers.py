@@ -128,7 +128,7 @@ def test_wide_data_go_through_the_span_of_the_rows(name):
     for k in (2, 3):
         problem = draw(5, k, n=12, p=20, ridge=0.1)
         fit = run(problem, name)
-        assert fit.objective.coordinates.size == 12
+        assert fit.objective.coordinates.size <= 12
         assert value_of(problem, fit) - least(problem) <= fit.outcome.gap + 1e-14
 
 

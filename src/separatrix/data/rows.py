@@ -20,6 +20,7 @@ from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
 from separatrix.core.statistics.grouped import Members
 from separatrix.data.engine import current_engine, each_in_threads, one_blas_thread, sweep
+from separatrix.data.few_cells import FewCells
 from separatrix.data.stored import with_cells
 
 # a megabyte of float64: in cache, yet few enough that threads do not queue for the GIL
@@ -197,7 +198,14 @@ class Rows:
     def with_targets(self, y: Any, weight: FloatArray | None) -> Rows:
         rows = replace(self, y=y, weight=weight)
         rows.__dict__["_slices"] = self._slices  # of the same cells on the same grid
+        if "few" in self.__dict__:
+            rows.__dict__["few"] = self.__dict__["few"]
         return rows
+
+    @cached_property
+    def few(self) -> FewCells | None:
+        """The cells that are not zero, of a wide table in memory that has few of them."""
+        return FewCells.of(self.source) if isinstance(self.source, np.ndarray) else None
 
     def block(self, i: int) -> Block:
         a, b = self.edges[i], self.edges[i + 1]
@@ -230,6 +238,8 @@ class Rows:
 
     def moments(self) -> Moments:
         """Weighted mean and variance of every column, in one sweep."""
+        if self.few is not None and self.total_weight > 0:
+            return self.few.moments(self.weight)
         total: Moments = sweep(_moments, self)[0]
         return total
 

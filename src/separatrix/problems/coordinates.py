@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -89,7 +90,7 @@ class Coordinates:
 
     centre: FloatArray
     scale: FloatArray
-    basis: FloatArray | None = None
+    basis: Any = None  # (p, r), or what multiplies as such a one does (gram_span.py)
     lift: float = 1.0  # the intercept's unit: b' = lift · θ_b
     standardised: bool = False  # columns have mean zero and mean square one (or none: constant)
     delicate: bool = False  # B undoes a condition number that products in raw columns would not survive
@@ -123,7 +124,7 @@ class Coordinates:
 
     def weights(self, t: FloatArray) -> FloatArray:
         """w = scale · (B t) in the user's units: (p,) or (p, K)."""
-        w = t if self.basis is None else self.basis @ t
+        w: FloatArray = t if self.basis is None else self.basis @ t
         return (self.scale * w.T).T
 
     def pull(self, gradient: FloatArray, out: FloatArray | None = None) -> FloatArray:
@@ -178,7 +179,11 @@ class Coordinates:
             left_out = list(self.dropped)
             w = w - self.blind.weights @ np.linalg.solve(self.blind.weights[left_out], w[left_out])
         t = (w.T * self._inverse_scale).T
-        return t if self.basis is None else np.linalg.lstsq(self.basis, t, rcond=None)[0]
+        if self.basis is None:
+            return t
+        if not isinstance(self.basis, np.ndarray):
+            return np.asarray(self.basis.inner(t))
+        return np.linalg.lstsq(self.basis, t, rcond=None)[0]
 
 
 def singular_coordinates(

@@ -12,12 +12,14 @@ how far F is from its minimum. Cost O(np²) a step at most, O(p³) a factor. Not
 from __future__ import annotations
 
 import sys
+from collections.abc import MutableMapping
 
 import numpy as np
 
 from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.interrupts import check, until_interrupted
 from separatrix.loops.squares import LIMIT, MET, squared_newton, step_length
+from separatrix.loops.squares_rows import squared_by_rows
 from separatrix.problems.margin import MarginMachine, Proof, both_signs, stored_pull
 from separatrix.problems.stored_cells import stored_scores
 from separatrix.solve.interior import STALLED, MarginFit
@@ -25,6 +27,10 @@ from separatrix.solve.short_rows import BySweeps, StoredSums, Table, sums_of
 
 FEW = 1 << 15  # cells up to which the search is one call
 NARROW = 32  # columns up to which it factors as fast as LAPACK
+BY_ROWS = 256  # rows up to which, of no fewer than half as many columns, it goes by the rows
+STEEP = 1e8  # 2c Σ‖z‖² up to which their Gram matrix is relied on
+
+Inverses = MutableMapping[bytes, tuple[FloatArray, FloatArray]]
 
 
 def finite_newton(
@@ -35,10 +41,12 @@ def finite_newton(
     *,
     verbose: int = 0,
     table: Table | None = None,
+    kept: Inverses | None = None,
 ) -> MarginFit:
     """Minimise until a dual point proves a relative gap of ``tol``; ``centre`` as for the interior point.
 
-    ``table``: the rows as :meth:`Table.of` has them, where several machines share them.
+    What machines of the same rows have in common: ``table``, the rows as :meth:`Table.of` has them, and ``kept``,
+    which is written on.
     """
     if not machine.squared or machine.hard:
         raise ValueError(
@@ -46,7 +54,10 @@ def finite_newton(
         )
     rows, p = machine.rows, int(machine.rows.p)
     centre = np.array(centre) if machine.fit_intercept else np.zeros_like(centre)
-    few = None if verbose else _of_few_rows(machine, centre, tol, max_iter)
+    few = None
+    if not verbose:
+        few = _of_few_rows(machine, centre, tol, max_iter)
+        few = few or _by_rows(machine, centre, tol, max_iter, {} if kept is None else kept)
     if few is not None:
         return few
     q = p + int(machine.fit_intercept)
@@ -126,6 +137,38 @@ def _of_few_rows(machine: MarginMachine, centre: FloatArray, tol: float, max_ite
         return None
     sweeps = 2.0 * steps + 1.0
     return MarginFit(coef, b, proof, steps, sweeps + 2, "gap ≤ tol" if ended == MET else "max_iter reached")
+
+
+def _by_rows(
+    machine: MarginMachine, centre: FloatArray, tol: float, max_iter: int, kept: Inverses
+) -> MarginFit | None:
+    """The search in one compiled call by products of the rows, where they are few and about as many as the columns;
+    None elsewhere, and where rounding got in its way."""
+    rows, up, down = machine.rows, machine.up, machine.down
+    if rows.n_blocks > 1 or rows.lazy or rows.sparse or rows.n > BY_ROWS or 2 * rows.p < rows.n:
+        return None
+    cost = np.maximum(up, down)
+    if np.any((up > 0) & (down > 0) & (up != down)):
+        return None
+    z = np.subtract(rows.source, centre, dtype=np.float64)
+    key = cost.tobytes()
+    if key not in kept:
+        live = cost > 0
+        gram = (z @ z.T) * np.outer(live, live)
+        if not 2.0 * float(cost.max(initial=0.0)) * float(np.trace(gram)) <= STEEP:
+            return None
+        bend = np.divide(0.5, cost, out=np.ones(rows.n), where=live)
+        kept[key] = gram, np.linalg.inv(gram + np.diag(bend))
+    gram, inverse = kept[key]
+    a, eta, work = np.zeros(rows.n), np.zeros(rows.n), np.empty((9, rows.n))
+    sides = machine.target, up, down, float(machine.epsilon), cost, machine.fit_intercept
+    steps, ended, b = squared_by_rows(gram, inverse, *sides, float(tol), max_iter, a, eta, work)
+    coef = z.T @ a
+    proof = prove_by_slopes(machine, coef, float(b - centre @ coef))
+    if ended not in (MET, LIMIT) or (ended == MET and not proof.within(tol)):
+        return None
+    stopped = "gap ≤ tol" if ended == MET else "max_iter reached"
+    return MarginFit(coef, float(b - centre @ coef), proof, steps, 2.0 * steps + 3, stopped)
 
 
 def prove_by_slopes(machine: MarginMachine, coef: FloatArray, b: float) -> Proof:

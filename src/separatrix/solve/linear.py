@@ -36,11 +36,13 @@ from separatrix.problems.coordinates import (
     singular_coordinates,
     standard_span,
 )
+from separatrix.problems.gram_span import RowBasis, gram_span, steepness
 from separatrix.problems.objective import Objective
 from separatrix.problems.stored_cells import pairs_cost
 from separatrix.solve.gradient import loss_curvature
 from separatrix.solve.outcome import Account, Outcome, Path
 from separatrix.solve.registry import LBFGS, NEWTON, Solver, refuse_lazy
+from separatrix.verdict.gaps import ROUNDING
 
 FLOPS = 4e10  # of one machine, to the order of magnitude: only ratios of costs are compared
 FIRST_ORDER_SWEEPS = 60  # a typical L-BFGS fit of two classes
@@ -156,6 +158,15 @@ def _minimise(
         outcome = _class_by_class(account, chosen, theta, goal, max_iter, extra)
     else:
         outcome = chosen.run(account, theta, goal, max_iter, **extra)
+    found: tuple[FloatArray, FloatArray] | None = None
+    if isinstance(outer.coordinates.basis, RowBasis):
+        found = outer.to_user(outcome.theta)
+        outcome, judged = _judged(outer, outcome, found, goal)
+        if not judged:  # the Gram matrix of the rows was too coarse
+            outer, inner = _coordinates(problem, chosen, squared=False)
+            objective, found, account = outer, None, Account(inner, record, verbose, sweeps=account.sweeps)
+            theta = inner.zero() if start is None else objective.from_user(*start)
+            outcome = chosen.run(account, theta, goal, max_iter, **extra)
     fewer = None
     if outcome.ill_conditioned and problem.ridge == 0 and not spanned and rows.n * rows.p**2 > QR_IS_CHEAP:
         fewer = fewer_columns(rows, problem.moments, problem.fit_intercept)
@@ -169,17 +180,17 @@ def _minimise(
             coordinates, aliased = fewer or singular_coordinates(
                 problem.rows, problem.moments, problem.fit_intercept, problem.ridge, loss_curvature(objective)
             )
-        objective = problem.objective(coordinates)
+        objective, found = problem.objective(coordinates), None
         account = Account(objective, record, verbose, sweeps=account.sweeps + (fewer is None))
         theta = objective.zero() if start is None else objective.from_user(*start)
         outcome = chosen.run(account, theta, goal, max_iter, **extra)
     elif problem.ridge == 0 and not chosen.quadratic and rows.p <= GRAM_LIMIT and rows.p < rows.n:
         coordinates, aliased = singular_coordinates(rows, problem.moments, problem.fit_intercept)
         if len(aliased):  # these solvers do not notice; the certificate and the shortest weights need to know
-            found = objective.to_user(outcome.theta)
+            seen = objective.to_user(outcome.theta)
             objective = problem.objective(coordinates)
-            outcome = replace(outcome, theta=objective.from_user(*found))
-    coef, intercept = objective.to_user(outcome.theta)
+            outcome = replace(outcome, theta=objective.from_user(*seen))
+    coef, intercept = found or objective.to_user(outcome.theta)
     if len(aliased):
         outcome = replace(outcome, unique=False)
         coef, intercept = _least_norm(problem, coef, intercept, objective)
@@ -187,6 +198,18 @@ def _minimise(
         coef, intercept, outcome, objective, chosen.name, account.sweeps, time.perf_counter() - began,
         _lift_path(account, outer) if spanned else account.path(), aliased,
     )  # fmt: skip
+
+
+def _judged(
+    outer: Objective, outcome: Outcome, found: tuple[FloatArray, FloatArray], goal: float
+) -> tuple[Outcome, bool]:
+    """The outcome in rows by a Gram matrix with what the rows themselves say of it, and whether they agree."""
+    if outcome.stopped_by == "interrupted":
+        return outcome, True
+    left, seen = steepness(outer, *found), 0.5 * outcome.gradient_norm**2 / outer.ridge
+    if left <= max(goal, ROUNDING) * abs(outcome.value):
+        return replace(outcome, gap=max(outcome.gap, left)), True
+    return outcome, left <= 4.0 * seen
 
 
 def _choose(problem: Problem) -> Solver:
@@ -262,12 +285,19 @@ def _span_pays(problem: Problem) -> bool:
     return bool(2 * rows.p * rows.n**2 <= max(first, 0.02 * FLOPS))
 
 
-def _coordinates(problem: Problem, solver: Solver) -> tuple[Objective, Objective]:
-    """(objective in the user's rows, objective the solver sees); they share θ."""
+def _coordinates(problem: Problem, solver: Solver, squared: bool = True) -> tuple[Objective, Objective]:
+    """(objective in the user's rows, objective the solver sees); they share θ. ``squared``: by a Gram matrix of wide
+    rows, where that serves."""
     rows, moments, intercept = problem.rows, problem.moments, problem.fit_intercept
     if solver.spans and in_span(problem) and (solver.quadratic or _span_pays(problem)):
         if problem.ridge > 0:
-            coordinates, span = row_span(rows, moments.mean if intercept else np.zeros(rows.p))
+            centre = moments.mean if intercept else np.zeros(rows.p)
+            live, penalty = (
+                None if rows.weight is None else rows.weight > 0,
+                problem.ridge * rows.total_weight,
+            )
+            found = gram_span(rows, centre, penalty, live) if squared else None
+            coordinates, span = found or row_span(rows, centre)
         else:
             coordinates, span = standard_span(rows, moments, intercept)
         if coordinates.size:  # else no row differs from another

@@ -13,7 +13,7 @@ factor costs little, or its passes ran out before the gap closed, Newton or the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -22,7 +22,8 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.engine import available_cores, current_engine, each_in_threads, engine, one_blas_thread
 from separatrix.data.rows import Rows
 from separatrix.problems.coordinates import Coordinates, row_span
-from separatrix.problems.margin import MarginMachine
+from separatrix.problems.gram_span import RowBasis, gram_span
+from separatrix.problems.margin import MarginMachine, prove_together
 from separatrix.solve.ascent import coordinate_ascent, joint_ascent
 from separatrix.solve.finite_newton import finite_newton
 from separatrix.solve.interior import MarginFit, interior
@@ -35,6 +36,7 @@ SPARSE_LIMIT = 600  # columns of sparse rows up to which dense tiles of them are
 FURTHER, LITTLE = 1e-12, 1 << 20  # the gap an interior point goes on to on tables of so few cells
 RELATIVE = 100.0  # a fit stops at a gap of tol over this
 CHEAP = 1 << 23  # n·p·min(n, p) up to which a machine of coordinate ascent is always finished
+EXACT = 1e-12  # the relative gap up to which rounding in the Gram matrix of wide rows does no harm
 ROUNDED = 1e-13  # no relative gap below this can be told from rounding
 FEW = 900  # n·K up to which the programme of all classes together is quicker than passes
 
@@ -52,8 +54,14 @@ class Request:
     codes: np.ndarray | None = None
     seed: int = 0
     verbose: int = 0
-    span: tuple[Coordinates, Rows] | None = None  # of wide rows, where several machines share them
-    table: Table | None = None  # of few cells, likewise
+    span: tuple[Coordinates, Rows] | None = None  # of wide rows
+    table: Table | None = None  # of few cells, where several machines share them
+    kept: dict[bytes, tuple[FloatArray, FloatArray]] = field(
+        default_factory=dict
+    )  # of the span: see finite_newton
+
+
+Method = Callable[..., MarginFit]
 
 
 @dataclass(frozen=True)
@@ -68,17 +76,25 @@ class MarginSolver:
     lazy: bool = False  # rows that come by sweeps; else they are in memory
     ordered: bool = False  # visits row after row: machines run side by side, and a factor may finish them
     joint: Callable[..., JointFit] | None = None  # all classes in one machine
+    method: Callable[[MarginMachine, Request], Method] | None = None  # with a factor: wide rows in their span
     words: str = ""
 
 
+def _interior(machine: MarginMachine, request: Request) -> Method:
+    return partial(interior, further=FURTHER if machine.rows.n * machine.rows.p <= LITTLE else None)
+
+
+def _newton(machine: MarginMachine, request: Request) -> Method:
+    return partial(finite_newton, kept=request.kept, table=request.table)
+
+
 def _by_interior(machine: MarginMachine, request: Request) -> MarginFit:
-    further = FURTHER if machine.rows.n * machine.rows.p <= LITTLE else None
-    return _in_span(partial(interior, further=further), machine, request)
+    return _in_span(_interior(machine, request), [machine], request)[0]
 
 
 def _by_newton(machine: MarginMachine, request: Request) -> MarginFit:
     machine = replace(machine, rows=machine.rows.in_doubles())
-    return _in_span(partial(finite_newton, table=request.table), machine, request)
+    return _in_span(_newton(machine, request), [machine], request)[0]
 
 
 def _by_ascent(machine: MarginMachine, request: Request) -> MarginFit:
@@ -93,9 +109,9 @@ def _by_programme(machine: MarginMachine, request: Request) -> MarginFit:
 
 
 INTERIOR = MarginSolver(
-    "interior", _by_interior, corners=True, hard=True, lazy=True, words="an interior point"
+    "interior", _by_interior, corners=True, hard=True, lazy=True, method=_interior, words="an interior point"
 )
-NEWTON = MarginSolver("newton", _by_newton, squared=True, lazy=True, words="Newton's method")
+NEWTON = MarginSolver("newton", _by_newton, squared=True, lazy=True, method=_newton, words="Newton's method")
 COORDINATE = MarginSolver(
     "coordinate", _by_ascent, corners=True, squared=True, ordered=True, joint=joint_passes
 )
@@ -170,12 +186,11 @@ def solve_machines(
         refuse_lazy(chosen.name)
     if chosen.ordered:
         return chosen.name, _finished(machines, _side_by_side(chosen, machines, request), request)
-    if chosen.lazy and len(machines) > 1:  # rows that all machines share
+    if chosen.method is not None and _is_wide(machines[0]):
+        return chosen.name, _in_span(chosen.method(machines[0], request), machines, request)
+    if chosen is NEWTON and len(machines) > 1:
         centred = centre if machines[0].fit_intercept else np.zeros_like(centre)
-        if _is_wide(machines[0]):
-            request = replace(request, span=row_span(machines[0].rows, centred))
-        elif chosen is NEWTON:
-            request = replace(request, table=Table.of(machines[0].rows, centred, machines[0].fit_intercept))
+        request = replace(request, table=Table.of(machines[0].rows, centred, machines[0].fit_intercept))
     fits = []
     for machine in machines:
         fits.append(chosen.run(machine, request))
@@ -197,21 +212,47 @@ def solve_joint(
     return chosen.name, fit
 
 
-def _in_span(method: Callable[..., MarginFit], machine: MarginMachine, request: Request) -> MarginFit:
-    """A method with a factor, of wide rows in their span."""
-    tol, most, verbose = request.tol, request.max_iter, request.verbose
-    if not _is_wide(machine):
+def _in_span(method: Method, machines: Sequence[MarginMachine], request: Request) -> list[MarginFit]:
+    """A method with a factor, of wide rows in their span, which machines of the same rows share; proven at once."""
+    first, tol, most, verbose = machines[0], request.tol, request.max_iter, request.verbose
+    if not _is_wide(first):
         with one_blas_thread():
-            return method(machine, request.centre, tol, most, verbose=verbose)
-    centre = request.centre if machine.fit_intercept else np.zeros_like(request.centre)
-    coordinates, span = request.span or row_span(machine.rows, centre)
-    inner = replace(machine, rows=span)
+            return [method(machine, request.centre, tol, most, verbose=verbose) for machine in machines]
+    centre = request.centre if first.fit_intercept else np.zeros_like(request.centre)
     with one_blas_thread():
-        fit = method(inner, np.zeros(span.p), tol, most, verbose=verbose)
-    assert coordinates.basis is not None
-    coef = coordinates.basis @ fit.coef
-    b = fit.intercept - float(centre @ coef) if machine.fit_intercept else 0.0
-    return replace(fit, coef=coef, intercept=b, proof=machine.prove(coef, b, fit.proof.beta))
+        coordinates, span = request.span or _span_of(machines, centre)
+        found: list[MarginFit] = []
+        for machine in machines:
+            found.append(method(replace(machine, rows=span), np.zeros(span.p), tol, most, verbose=verbose))
+            if found[-1].stopped_by == "interrupted":
+                most = 0  # the rest are judged where they start
+        coefs = np.ascontiguousarray(coordinates.weights(np.column_stack([fit.coef for fit in found])).T)
+        b = np.array([fit.intercept for fit in found]) - coefs @ centre  # the centre is zero where b is
+        proofs = prove_together(machines, coefs, b, [fit.proof.beta for fit in found])
+    out = []
+    for machine, fit, coef, intercept, proof in zip(machines, found, coefs, b.tolist(), proofs, strict=True):
+        told = 4.0 * fit.proof.gap + EXACT * abs(proof.primal)
+        if (
+            isinstance(coordinates.basis, RowBasis)
+            and fit.stopped_by == "gap ≤ tol"
+            and not proof.gap <= told
+        ):
+            # the Gram matrix was too coarse
+            by_factor = replace(request, span=row_span(machine.rows, centre), kept={})
+            out.append(_with_factor(machine).run(machine, by_factor))
+        else:
+            out.append(replace(fit, coef=coef, intercept=intercept, proof=proof))
+    return out
+
+
+def _span_of(machines: Sequence[MarginMachine], centre: FloatArray) -> tuple[Coordinates, Rows]:
+    """The span of wide rows that all machines share: by their Gram matrix where slack is not too dear for that."""
+    first, found = machines[0], None
+    if not any(machine.hard for machine in machines):
+        cost = np.max([np.maximum(machine.up, machine.down) for machine in machines], axis=0)
+        dearest = float(cost.max(initial=0.0))
+        found = gram_span(first.rows, centre, 0.5 / dearest if dearest > 0 else np.inf, cost > 0)
+    return found or row_span(first.rows, centre)
 
 
 def _is_wide(machine: MarginMachine) -> bool:

@@ -115,28 +115,34 @@ class SpanScatter(Statistic):
     def of(cls, X: np.ndarray, members: Members, group: NDArray[np.intp]) -> Self:
         """X (n, p) without missing cells; each row less its class's mean, or mixed where memberships are soft."""
         k, p = members.k, X.shape[1]
-        R, X = members.matrix, X.astype(np.float64, copy=False)
+        R, X = members.matrix, X.astype(np.float64, order="C", copy=False)
         weight, shift, offset = R.sum(axis=0), np.zeros((k, p)), np.zeros((k, p))
-        parts: list[FloatArray] = [np.zeros((0, p))]
-        owner: list[int] = []
+        hard = members.soft is None
+        Z = np.empty((int(np.count_nonzero(R)) if hard else 0, p))
+        owner = np.empty(len(Z), dtype=np.intp)
+        end = 0
         with np.errstate(all="ignore"):
             for c in np.flatnonzero(weight > 0).tolist():
                 mine = np.flatnonzero(R[:, c])
+                start, end = end, end + len(mine)
+                z = Z[start:end] if hard else np.empty((len(mine), p))
                 # about one of its rows first, so that nothing far away is subtracted from the mean
                 shift[c] = X[mine[0]]
-                z = X[mine] - shift[c]
+                np.take(X, mine, axis=0, out=z)
+                z -= shift[c]
                 offset[c] = R[mine, c] @ z / weight[c]
-                if members.soft is None:
+                if hard:
                     z -= offset[c]
-                    z *= np.sqrt(R[mine, c])[:, None]
-                    parts.append(z)
-                    owner += [int(group[c])] * len(mine)
+                    owner[start:end] = group[c]
+                    if members.weight is not None:
+                        z *= np.sqrt(R[mine, c])[:, None]
             mean, tail = two_sum(shift, offset)
-            if members.soft is not None:
-                for g in range(int(group.max(initial=-1)) + 1):
-                    parts.append(_mixed(X, np.where(group == g, R, 0.0)))
-                    owner += [g] * len(parts[-1])
-        return cls(weight, mean, tail, np.vstack(parts), np.array(owner, dtype=np.intp), np.asarray(group))
+            if not hard:
+                each = range(int(group.max(initial=-1)) + 1)
+                parts = [_mixed(X, np.where(group == g, R, 0.0)) for g in each]
+                Z = np.vstack([Z, *parts])
+                owner = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        return cls(weight, mean, tail, Z, owner, np.asarray(group))
 
     @property
     def groups(self) -> int:
@@ -144,7 +150,7 @@ class SpanScatter(Statistic):
 
     def factor(self, g: int | None = None) -> FloatArray:
         """Z of one group, or of all."""
-        return self.rows if g is None else self.rows[self.owner == g]
+        return self.rows if g is None or self.groups == 1 else self.rows[self.owner == g]
 
     def covariance(self, g: int, weight: float) -> SpanCovariance:
         """S_g / weight; the identity where there are no rows."""

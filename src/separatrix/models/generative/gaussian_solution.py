@@ -8,6 +8,7 @@ Shapes: Σ (p, p), or rows (m, p) of it. Cost O(p³) a covariance, O(m²p) where
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from separatrix.core.numerics import LOG_2PI, FloatArray
 from separatrix.core.statistics.grouped import GroupScatter
 from separatrix.core.statistics.spans import SpanCovariance, SpanScatter
+from separatrix.data.engine import one_blas_thread
 from separatrix.models.generative.common import Generative
 from separatrix.models.generative.covariance import WhiteningRoot, diagonal_of
 from separatrix.models.generative.facts import ClassFacts
@@ -38,6 +40,11 @@ class GaussianSolution(Generative):
         raise NotImplementedError
 
     def _solve(self, facts: ClassFacts, findings: Findings) -> tuple[float, float]:
+        # products of few rows: threads would wait for each other longer than they work
+        with one_blas_thread() if isinstance(facts.of_x, SpanScatter) else nullcontext():
+            return self._solved(facts, findings)
+
+    def _solved(self, facts: ClassFacts, findings: Findings) -> tuple[float, float]:
         s: GroupScatter | SpanScatter = facts.of_x
         if self._estimated is not None:
             s = s.gram()

@@ -79,9 +79,10 @@ class TableReader(PosteriorAnswers):
 
     def _columns(self, which: np.ndarray) -> str:
         """Columns in words: the first few by name."""
-        names = [column_name(self, int(j)) for j in np.flatnonzero(which)]
-        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        return ("columns " if len(names) > 1 else "column ") + ", ".join(names[:NAMED]) + more
+        found = np.flatnonzero(which)
+        names = [column_name(self, j) for j in found[:NAMED].tolist()]
+        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+        return ("columns " if len(found) > 1 else "column ") + ", ".join(names) + more
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -18,6 +18,7 @@ import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.spans import SpanCovariance, SpanScatter
+from separatrix.core.wide import singular_directions
 from separatrix.models.generative.covariance import WhiteningRoot
 
 TAKING_PART = 1e-4  # squared share of a column in directions without spread, above which it is named
@@ -138,8 +139,7 @@ def _folded(sigma: SpanCovariance, stiff: np.ndarray, basis: FloatArray, least: 
 
 def _directions(rows: FloatArray, tol: float) -> FloatArray:
     """The singular directions of rows with singular values of at least ``tol``: (p, r), orthonormal."""
-    _, values, vt = np.linalg.svd(rows, full_matrices=False)
-    return np.asarray(vt[values >= tol].T)
+    return singular_directions(rows, tol)[1].T
 
 
 @dataclass(frozen=True)
@@ -192,14 +192,16 @@ class Within:
             return self._rooted(sigma, root, thin)
         rows = sigma.rows / unit
         rows[:, self.flat] = 0.0
-        _, values, vt = np.linalg.svd(rows, full_matrices=False)
-        keep = values >= self.tol
-        values, V = values[keep], vt[keep].T
+        values, vt = singular_directions(rows, self.tol)
         log_det = 2 * float(np.sum(np.log(values)) + np.sum(np.log(unit)))
-        raised = SpanCovariance((V * np.sqrt(values**2 - self.tol**2)).T * unit, (self.tol * unit) ** 2)
+        raised = np.sqrt(values**2 - self.tol**2)[:, None] * vt
+        raised *= unit
+        root = np.divide(vt, values[:, None], out=rows[: len(vt)])  # the rows have served
+        root /= unit
+        V = vt.T
         return WhiteningRoot(
-            V / values / unit[:, None], log_det, raised, self._taking_part(V), len(values), 0.0,
-            (V * values) * unit[:, None], Outside(V, unit / self.scale),
+            root.T, log_det, SpanCovariance(raised, (self.tol * unit) ** 2), self._taking_part(V), len(values), 0.0,
+            ThinHalf(vt, values, unit), Outside(V, unit / self.scale),
         )  # fmt: skip
 
     def _taking_part(self, V: FloatArray) -> np.ndarray:
@@ -292,6 +294,19 @@ def root_of_columns(sigma: SpanCovariance | SubspaceCovariance, there: np.ndarra
     if isinstance(sigma, SubspaceCovariance):
         return sigma.root(there)
     return SpanRoot.of(sigma.of_columns(there))
+
+
+@dataclass(frozen=True, eq=False)
+class ThinHalf:
+    """H (p, r) with HHᵀ = Σ on the directions that vary, V diag(s) in columns of spread ``unit``: made when read."""
+
+    vt: FloatArray
+    values: FloatArray
+    unit: FloatArray
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        half = (self.vt.T * self.values) * self.unit[:, None]
+        return half if dtype is None else half.astype(dtype)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import numpy as np
 from separatrix.core.numerics import EPS, LOG_2PI, FloatArray
 from separatrix.core.statistics.members import Members
 from separatrix.core.statistics.spans import SpanCovariance, SpanScatter
+from separatrix.core.wide import singular_directions
 from separatrix.models.generative.span import FoldedRoot, SpanRoot, shared_root
 from separatrix.models.generative.verified import Equations, LabelledRows
 
@@ -39,9 +40,8 @@ def span_axes(S: SpanCovariance, tol: float) -> tuple[FloatArray, Any, float]:
     unit = np.where(unit > tol * np.max(unit, initial=0.0) * EPS, unit, 1.0)
     if (S.spread > (tol * unit) ** 2).any():
         return unit, shared_root(S, unit, S.spread > 0, tol), float(np.min(S.spread / unit**2))
-    _, s, vt = np.linalg.svd(S.rows / unit, full_matrices=False)
-    keep = s >= tol
-    return unit, vt[keep].T / s[keep] / unit[:, None], 0.0
+    s, vt = singular_directions(S.rows / unit, tol)
+    return unit, vt.T / s / unit[:, None], 0.0
 
 
 def span_equations(
