@@ -44,7 +44,7 @@ def make(
     """What ``loop(*given, tables, room)`` grows on ``rows`` (their numbers, targets and weights) of p columns.
 
     ``values`` a leaf; ``key`` uint64, the root's state; ``room`` is what this loop alone needs,
-    ``beside`` how many counts it keeps for each node that waits; 0 of them are no table (None), and () is no argument.
+    ``beside`` how many counts it keeps for a node that waits; 0 of them are no table (None), () no argument.
     """
     idx, y, _ = rows
     n = len(idx)
@@ -61,7 +61,12 @@ def make(
     parting = np.empty(n, np.uint8), np.empty_like(idx), np.empty_like(y), np.empty(1 if unit else n)
     columns = np.arange(p, dtype=np.int64)
     while loop(*given, *tables, *none, filled, gains, columns, *parting, *room):
-        need = filled[NODES] + 2, filled[LEAVES] + 1, filled[SETS] + 1, *[filled[WAITING] + 1] * (len(tables) - 3)
+        need = (
+            filled[NODES] + 2,
+            filled[LEAVES] + 1,
+            filled[SETS] + 1,
+            *[filled[WAITING] + 1] * (len(tables) - 3),
+        )
         for at, (table, size) in enumerate(zip(tables, need, strict=True)):
             if size > len(table):
                 tables[at] = np.concatenate((table, np.empty_like(table)))

@@ -2,8 +2,8 @@
 
     rows of class k with the rarer value of column c  =  Σ_i [y_i = k] [c in the list of row i]
 
-for all such columns in one pass over the lists of a node's rows; their cells need not be read to know which of them are
-constant there, nor what a split would part. Rows E3, E4. Cost: O(np) once; memory: 4 bytes a rarer cell.
+for all such columns in one pass over the lists of a node's rows; their cells need not be read to know which of them
+are constant there, nor what a split would part. Rows E3, E4. Cost: O(np) once; memory: 4 bytes a rarer cell.
 """
 
 from __future__ import annotations

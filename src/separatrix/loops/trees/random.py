@@ -4,12 +4,12 @@
     levels     a random set of those that the node has
     missing    both sides are tried
 
-Columns of two values are not read where rows weigh one each and are of classes: how many rows of each class have the
-rarer value is counted for all of them at once, from lists of the columns in which a row has it, and of a node's two
-children for the smaller one alone; the other's counts are what is left of the node's.
+Where rows weigh one each and have classes, columns of two values are not read: how many rows of each class have
+the rarer value is counted for all of them at once, from lists of the columns in which a row has it; and of a node's
+two children for the smaller one alone, since the other's counts are what is left of the node's.
 
-Shapes: ``cells`` (p, n) float32 with NaN where missing; a small node's cells are copied once, and its whole subtree is
-grown in the cache. Cost: O(n K) a level. What a node is, and where it is noted: :mod:`separatrix.loops.trees.node`.
+Shapes: ``cells`` (p, n) float32 with NaN where missing; a small node's cells are copied once, and its whole subtree
+is grown in the cache. Cost: O(n K) a level. What a node is, and where it is noted: :mod:`separatrix.loops.trees.node`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.loops.compiled import inner, inner_with, loop
+from separatrix.loops.compiled import lean_inner, lean_inner_with, lean_loop
 from separatrix.loops.trees.node import (
     COUNT,
     FAST,
@@ -49,7 +49,7 @@ from separatrix.loops.trees.node import (
 )
 
 
-@inner
+@lean_inner
 def _copied(flat, n, slot, idx, start, m, near, few, origin):
     """The node's cells of columns that are not counted, beside each other; its rows are renumbered 0 … m − 1."""
     rows = idx[start : start + m]
@@ -64,7 +64,7 @@ def _copied(flat, n, slot, idx, start, m, near, few, origin):
         rows[i] = i
 
 
-@inner
+@lean_inner
 def _tallied(begins, entries, idx, origin, local, targets, start, m, width, tally):
     """tally[c · width + k]: the node's rows of class k with the rarer value of counted column c; last, of all."""
     y = targets[start : start + m]
@@ -80,9 +80,9 @@ def _tallied(begins, entries, idx, origin, local, targets, start, m, width, tall
             tally[np.uint64(entries[e]) + k] += 1
 
 
-@inner
+@lean_inner
 def _shared(counts, at, begins, entries, idx, origin, local, targets, start, m, left, width):
-    """From a node's counts in ``counts[at]`` those of its children: the right one's there, the left one's in the next."""
+    """From a node's counts in ``counts[at]`` its children's: the right one's there, the left one's after it."""
     right_counts = counts[at]
     left_counts = counts[at + 1]
     few_left = 2 * left <= m
@@ -99,7 +99,7 @@ def _shared(counts, at, begins, entries, idx, origin, local, targets, start, m, 
             right_counts[c] = x
 
 
-@inner
+@lean_inner
 def _rarer(own, c, width):
     """How many of a node's rows have the rarer value of a counted column."""
     count = 0
@@ -108,7 +108,7 @@ def _rarer(own, c, width):
     return count
 
 
-@inner_with({"nnan", "nsz", "reassoc"})
+@lean_inner_with({"nnan", "nsz", "reassoc"})
 def _gathered(flat, first, idx, start, m, v):
     """v[i] = the cell of the node's i-th row; (least, largest). The column begins at ``first``; none is missing."""
     column = flat[first:]
@@ -123,7 +123,7 @@ def _gathered(flat, first, idx, start, m, v):
     return low, high
 
 
-@inner
+@lean_inner
 def _gathered_odd(flat, first, idx, start, m, v):
     """As :func:`_gathered` where cells may be missing or are levels: (least, largest, missing, levels as bits)."""
     column = flat[first:]
@@ -144,7 +144,7 @@ def _gathered_odd(flat, first, idx, start, m, v):
     return low, high, gone, bits
 
 
-@inner_with(FAST)
+@lean_inner_with(FAST)
 def _left2(v, t, weights, targets, start, m, unit, two):
     """(rows, W, Σ w y) of the node's rows whose cell in v is at most t."""
     w = weights[start : start + m]
@@ -174,7 +174,7 @@ def _left2(v, t, weights, targets, start, m, unit, two):
     return np.int64(count), W, A
 
 
-@inner
+@lean_inner
 def _left(v, t, targets, start, m, side):
     """Into ``side`` the rows of each of at most eight classes whose cell in v is at most t; how many."""
     y = targets[start : start + m]
@@ -192,7 +192,7 @@ def _left(v, t, targets, start, m, side):
     return count
 
 
-@inner
+@lean_inner
 def sent(v, m, t, odd, nominal, mask, gone_left, go):
     """go[i] = whether the node's i-th row, with its cell in v, goes left."""
     if not odd:
@@ -209,7 +209,7 @@ def sent(v, m, t, odd, nominal, mask, gone_left, go):
             go[i] = x <= t
 
 
-@inner
+@lean_inner
 def look(flat, first, idx, start, m, odd, nominal, v):
     """The node's cells of a column into ``v``: (least, largest, missing, levels as bits, one value, constant)."""
     if not odd:
@@ -221,7 +221,7 @@ def look(flat, first, idx, start, m, odd, nominal, v):
     return low, high, gone, bits, alone, gone == m or (alone and gone == 0)
 
 
-@inner
+@lean_inner
 def random_test(low, high, bits, alone, nominal, state):
     """(threshold, levels that go left, state) of a test drawn for a column; of one value, all of it goes left."""
     state += STEP
@@ -242,7 +242,7 @@ def random_test(low, high, bits, alone, nominal, state):
     return t, test, state
 
 
-@inner
+@lean_inner
 def _cells(flat, first, idx, origin, local, start, m, u):
     """u[i] = the cell of the node's i-th row in a counted column."""
     column = flat[first:]
@@ -251,9 +251,9 @@ def _cells(flat, first, idx, origin, local, start, m, u):
         u[i] = column[np.uint32(origin[np.uint32(rows[i])] if local else rows[i])]
 
 
-@inner
+@lean_inner
 def _rarer_left(own, c, total, rarer_left, width, side):
-    """(rows, Σ y) of the lower of a counted column's two values; of more than two classes, their rows into ``side``."""
+    """(rows, Σ y) of the lower of a counted column's two values; of more classes, their rows into ``side``."""
     last = own.shape[0] - width
     count = 0
     for k in range(width):
@@ -264,7 +264,7 @@ def _rarer_left(own, c, total, rarer_left, width, side):
     return count, np.float64(own[c + 1] if rarer_left else own[last + 1] - own[c + 1])
 
 
-@inner
+@lean_inner
 def _only(own, width, m):
     """Whether all rows of a node are of one class."""
     pure = False
@@ -273,11 +273,11 @@ def _only(own, width, m):
     return pure
 
 
-@loop
+@lean_loop
 def grow_random(
     flat_cells, nominal, odd, slot, base, rarer, begins, entries, idx, y, w, unit, two, kind, tests, max_depth,
-    min_split, min_leaf, min_weight, min_decrease, made, ends, sets, stack, counts, filled, gains, columns, go, bi, by,
-    bw, total, side, best_side, v, u, near, origin,
+    min_split, min_leaf, min_weight, min_decrease, made, ends, sets, stack, counts, filled, gains, columns, go, bi,
+    by, bw, total, side, best_side, v, u, near, origin,
 ):  # fmt: skip
     """One extremely randomised tree, of ``tests`` random tests a node; the rest is said in ``best.grow_best``.
 
@@ -296,9 +296,8 @@ def grow_random(
     width = 2
     if total is not None:
         width = total.shape[0]
-    if counts is not None:
-        if unit and nodes == 1:
-            _tallied(begins, entries, idx, origin, False, y, zero, idx.shape[0], width, counts[0])
+    if counts is not None and unit and nodes == 1:
+        _tallied(begins, entries, idx, origin, False, y, zero, idx.shape[0], width, counts[0])
     while waiting > 0 and not full(made, ends, sets, stack, waiting, nodes, leaves, n_sets):
         waiting -= 1
         here, start, m, depth, constant, local, state = taken(stack, waiting)
@@ -308,17 +307,16 @@ def grow_random(
         squares = 0.0
         pure = False
         known = False
-        if counts is not None:
-            if unit:
-                known = True
-                own = counts[waiting]
-                last = own.shape[0] - width
-                W = np.float64(m)
-                A = np.float64(own[last + 1])
-                pure = _only(own, width, m)
-                if total is not None:
-                    for k in range(width):
-                        total[k] = own[last + k]
+        if counts is not None and unit:
+            known = True
+            own = counts[waiting]
+            last = own.shape[0] - width
+            W = np.float64(m)
+            A = np.float64(own[last + 1])
+            pure = _only(own, width, m)
+            if total is not None:
+                for k in range(width):
+                    total[k] = own[last + k]
         if not known:
             if total is None:
                 W, A, squares = sums2(w, y, start, m, unit, two)
@@ -349,9 +347,8 @@ def grow_random(
             at = constant + below(drawn(state), end - constant)
             j = columns[at]
             number = -1
-            if counts is not None:
-                if slot[j] >= 0:
-                    number = _rarer(counts[waiting], slot[j], width)
+            if counts is not None and slot[j] >= 0:
+                number = _rarer(counts[waiting], slot[j], width)
             if number >= 0:
                 low = min(base[j], rarer[j])
                 high = max(base[j], rarer[j])
@@ -372,13 +369,10 @@ def grow_random(
             t, test, state = random_test(low, high, bits, alone, nominal[j], state)
             for way in range(2 if gone > 0 and not alone else 1):
                 plain = False
-                if counts is not None:
-                    if number >= 0:
-                        count, Al = _rarer_left(
-                            counts[waiting], slot[j], total, rarer[j] < base[j], width, side
-                        )
-                        Wl = np.float64(count)
-                        plain = True
+                if counts is not None and number >= 0:
+                    count, Al = _rarer_left(counts[waiting], slot[j], total, rarer[j] < base[j], width, side)
+                    Wl = np.float64(count)
+                    plain = True
                 if not plain and not odd[j]:
                     if total is None:
                         count, Wl, Al = _left2(v, t, w, y, start, m, unit, two)
@@ -420,16 +414,14 @@ def grow_random(
             leaves += 1
             continue
         gains[chosen] += gain
-        if counts is not None:
-            if slot[chosen] >= 0:
-                _cells(flat_cells, chosen * n, idx, origin, local, start, m, u)
+        if counts is not None and slot[chosen] >= 0:
+            _cells(flat_cells, chosen * n, idx, origin, local, start, m, u)
         sent(u, m, cut, odd[chosen], nominal[chosen], mask, flag, go)
         left = parted(go, idx, y, w, unit, start, m, bi, by, bw)
         if not holes:
             flag = 1 if 2 * left >= m else 0
-        if counts is not None:
-            if unit:
-                _shared(counts, waiting, begins, entries, idx, origin, local, y, start, m, left, width)
+        if counts is not None and unit:
+            _shared(counts, waiting, begins, entries, idx, origin, local, y, start, m, left, width)
         threshold = np.float64(cut)
         n_sets = split(made, here, nodes, sets, n_sets, chosen, threshold, nominal[chosen], mask, flag)
         pushed(stack, waiting, nodes, start, m, left, depth, constant, local, state)
