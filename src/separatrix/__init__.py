@@ -40,9 +40,7 @@ _BESIDE = {  # what is no model, by module
     "judge.learning_curve": "learning_curve",
 }
 _ESTIMATORS = {model.cls: model.module for model in _MODELS}
-_HOME = _ESTIMATORS | {
-    name: f"separatrix.{home}" for home, names in _BESIDE.items() for name in names.split()
-}
+_HOME = _ESTIMATORS | {name: f"separatrix.{home}" for home, names in _BESIDE.items() for name in names.split()}
 _ROOMS = ("show",)  # reached as attributes too: separatrix.show.DecisionRegionsDisplay
 
 __all__ = ["__version__", *_HOME]
@@ -56,9 +54,7 @@ def __getattr__(name: str) -> Any:
 
         raise refusal(name)
     if name in _ESTIMATORS:
-        import_module(
-            "sklearn.base"
-        )  # first, and from here: some frames deeper CPython 3.11 takes 60 ms longer
+        import_module("sklearn.base")  # first, and from here: some frames deeper CPython 3.11 takes 60 ms longer
     value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value

@@ -9,7 +9,8 @@ the rarer value is counted for all of them at once, from lists of the columns in
 two children for the smaller one alone, since the other's counts are what is left of the node's.
 
 Shapes: ``cells`` (p, n) float32 with NaN where missing; a small node's cells are copied once, and its whole subtree
-is grown in the cache. Cost: O(n K) a level. What a node is, and where it is noted: :mod:`separatrix.loops.trees.node`.
+is grown in the cache. Cost: O(n K) a level. What a node is, and where it is noted:
+:mod:`separatrix.loops.trees.node`.
 """
 
 from __future__ import annotations
@@ -186,10 +187,10 @@ def _left(v, t, targets, start, m, side):
             word += np.uint64(v[i] <= t) << np.uint64(np.uint64(y[i]) << np.uint64(3))
         for k in range(side.shape[0]):
             side[k] += np.float64((word >> np.uint64(8 * k)) & np.uint64(255))
-    count = 0
+    count = 0.0
     for k in range(side.shape[0]):
-        count += np.int64(side[k])
-    return count
+        count += side[k]
+    return np.int64(count)
 
 
 @lean_inner
