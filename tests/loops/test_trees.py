@@ -49,3 +49,23 @@ def test_leaves_are_added_to_the_rows_named():
     add_leaves(ends, tree.nodes, tree.leaf_value.ravel(), 1, rows, out)
     np.testing.assert_allclose(out[rows, 0], 1 + tree.leaf_value[tree.extra[ends], 0])
     assert out[1, 0] == out[4, 0] == 1
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0, 12.0])
+def test_the_first_cut_is_ginis_best_of_many_classes(spread):
+    rng = np.random.default_rng(3)
+    X, y = rng.integers(0, 40, (300, 4)).astype(float), rng.integers(0, 5, 300)
+    weight = 10.0 ** (-spread * rng.random(300))
+    given = np.arange(300, dtype=np.int32), y.astype(np.uint8), weight.copy(), spread == 0.0
+    tree = Binned.of(X).grow(*given, 5, Options("gini", 4, max_depth=1), np.uint64(7), 0.0)
+
+    def left_in(rows):
+        shares = np.bincount(y[rows], weight[rows], 5)
+        return (shares @ shares) / shares.sum()
+
+    cuts = [
+        (left_in(X[:, j] <= t) + left_in(X[:, j] > t), j, t) for j in range(4) for t in np.arange(39) + 0.5
+    ]
+    best = max(cuts)
+    j, t = tree.feature[0], tree.threshold[0]
+    assert left_in(X[:, j] <= t) + left_in(X[:, j] > t) == pytest.approx(best[0], rel=1e-10)

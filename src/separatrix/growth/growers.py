@@ -6,13 +6,14 @@
 A column of at most 255 distinct values has a bin for each, and every split of it is looked at; one with more is cut
 at quantiles of its weight into at most 255 bins, and splits are looked for between bins. Notes [6321] "Bagging",
 "Extremely randomized trees"; rows E3, E4. Cost: O(n p) a level for best splits and O(n K) for extra-trees, some
-log₂ n levels and more; memory: one byte a cell (extra-trees: eight).
+log₂ n levels and more; memory: one byte a cell (extra-trees: four).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from separatrix.core.numerics import FloatArray
 from separatrix.data.engine import each_in_threads
 from separatrix.growth.making import Grown, make
 from separatrix.growth.order import best_first
+from separatrix.growth.pairs import Pairs
 from separatrix.growth.trees import Tree, records
 from separatrix.loops.trees.best import grow_best
 from separatrix.loops.trees.medians import grow_absolute
@@ -68,6 +70,7 @@ class Options:
 
 
 _Way = tuple[Callable[..., Any], tuple[Any, ...], tuple[Any, ...]]
+_Counts = tuple[int, ...]  # how many counts a loop keeps for a node that waits, if it keeps any
 
 
 class Grows:
@@ -103,15 +106,15 @@ class Grows:
             found = make(loop, (*given, *stretch, *limits), stretch, p, 1, False, key, room)
         else:
             stretch = rows, y, w
-            loop, given, room = self._means(len(rows), max(classes, 2))
+            (loop, given, room), beside = self._means(len(rows), classes, options.tests, unit)
             sides = (np.empty(classes), np.empty(classes)) if classes > 2 else (None, None)
             how = unit, classes == 2, CRITERIA[options.criterion]
             given = *given, *stretch, *how, *limits
-            found = make(loop, given, stretch, p, max(classes, 1), unit, key, (*sides, *room))
+            found = make(loop, given, stretch, p, max(classes, 1), unit, key, (*sides, *room), beside)
         tree = _tree(found, self.dtype, medians, centre)
         return tree if most is None else best_first(tree, most, options.criterion)
 
-    def _means(self, n: int, width: int) -> _Way:
+    def _means(self, n: int, classes: int, tests: int, unit: bool) -> tuple[_Way, _Counts]:
         """A loop for a tree of n rows by means or by shares of classes, and what it is given first and last."""
         raise NotImplementedError
 
@@ -168,11 +171,13 @@ class Binned(Grows):
         """Columns of one value, or of missing cells only (p,)."""
         return np.asarray((self.codes == self.codes[:, :1]).all(axis=1))
 
-    def _means(self, n: int, width: int) -> _Way:
-        return grow_best, (self.codes, self.low, self.high, self.nominal), (
+    def _means(self, n: int, classes: int, tests: int, unit: bool) -> tuple[_Way, _Counts]:
+        width = max(classes, 2)
+        given = self.codes, self.low, self.high, self.nominal
+        return (grow_best, given, (
             np.zeros(256 * width), np.zeros(256, np.int64), np.zeros(4, np.uint64), np.empty(256, np.int64),
             np.zeros(3, np.int64), np.empty((len(self.nominal), LOCAL), np.uint8),
-        )  # fmt: skip
+        )), ()  # fmt: skip
 
     def _medians(self, n: int) -> _Way:
         return grow_absolute, (self.codes, self.low, self.high, None, self.nominal), (
@@ -183,36 +188,34 @@ class Binned(Grows):
 
 @dataclass(frozen=True, eq=False)
 class Columns(Grows):
-    """Columns as float32 (p, n), NaN where a cell is missing, and the same by rows (n, p): large nodes read the one,
-    small ones the other. ``odd``: columns with missing cells or levels."""
+    """Columns as float32 (p, n), NaN where a cell is missing. ``odd``: columns with missing cells or levels."""
 
     cells: np.ndarray
-    table: np.ndarray
     nominal: np.ndarray
     odd: np.ndarray
+    pairs: Pairs
 
     dtype = np.float32
 
     @classmethod
     def of(cls, X: np.ndarray, nominal: np.ndarray | None = None) -> Columns:
-        """X (n, p) by columns and by rows; what differs by less than a float32 can tell is alike.
+        """X (n, p) by columns; what differs by less than a float32 can tell is alike.
 
         >>> Columns.of(np.array([[1.0, np.nan], [3.0, 0.0]])).odd.tolist()
         [False, True]
         """
         n, p = X.shape
-        table = np.ascontiguousarray(X, dtype=np.float32)
         cells = np.empty((p, n), np.float32)
         flags = np.zeros(p, bool) if nominal is None else nominal
         odd = flags.copy()
         step = max(1, TILE // max(p, 1))
 
         def work(first: int) -> None:
-            cells[:, first : first + step] = table[first : first + step].T
+            cells[:, first : first + step] = X[first : first + step].T
 
         each_in_threads(work, range(0, n, step))
         odd |= np.isnan(cells.sum(axis=1))
-        return cls(cells, table, flags, odd)
+        return cls(cells, flags, odd, Pairs.of(cells, odd))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -228,11 +231,22 @@ class Columns(Grows):
             same[j] = gone.all() or (not gone.any() and (column == column[0]).all())
         return np.asarray(same)
 
-    def _means(self, n: int, width: int) -> _Way:
-        p = len(self.nominal)
-        near = np.empty(min(LOCAL, max(32, 32768 // p)) * p, np.float32)
+    @cached_property
+    def _no_pairs(self) -> Pairs:
+        return Pairs.none(*self.cells.shape)
+
+    def _means(self, n: int, classes: int, tests: int, unit: bool) -> tuple[_Way, _Counts]:
+        p, width = len(self.nominal), max(classes, 2)
+        pairs = self.pairs if unit and classes else self._no_pairs
+        if not pairs.worth(width, tests):
+            pairs = self._no_pairs
+        few = min(LOCAL, max(32, 32768 // max(p - pairs.count, 1)))
         best, (v, u) = np.empty(width) if width > 2 else None, np.empty((2, n), np.float32)
-        return grow_random, (self.cells.ravel(), self.table, self.nominal, self.odd), (best, v, u, near)
+        room = best, v, u, np.empty(few * p, np.float32), np.empty(few, np.int32)
+        slot = np.where(pairs.slot < 0, -1, pairs.slot * width)
+        lists = pairs.begins, pairs.columns * np.int32(width)
+        given = self.cells.ravel(), self.nominal, self.odd, slot, pairs.base, pairs.rarer, *lists
+        return (grow_random, given, room), ((pairs.count + 1) * width if classes else 0,)
 
     def _medians(self, n: int) -> _Way:
         v, u = np.empty((2, n), np.float32)

@@ -39,10 +39,12 @@ def make(
     unit: bool,
     key: Any,
     room: tuple[Any, ...],
+    beside: tuple[int, ...] = (),
 ) -> Grown:
     """What ``loop(*given, tables, room)`` grows on ``rows`` (their numbers, targets and weights) of p columns.
 
-    ``values`` a leaf; ``key`` uint64, the root's state; ``room`` is what this loop alone needs.
+    ``values`` a leaf; ``key`` uint64, the root's state; ``room`` is what this loop alone needs,
+    ``beside`` how many counts it keeps for a node that waits; 0 of them are no table (None), () no argument.
     """
     idx, y, _ = rows
     n = len(idx)
@@ -52,16 +54,23 @@ def make(
     tables: list[np.ndarray] = [
         np.empty((2 * leaves + 1, 7)), np.empty((leaves + 1, 1 + values)), np.empty((16, 1), np.int64), stack
     ]  # fmt: skip
+    tables += [np.empty((len(stack), size), np.int32) for size in beside if size]
+    none = (None,) if beside == (0,) else ()
     filled = np.array([1, 1, 0, 0, 0], dtype=np.int64)
     gains = np.zeros(p)
     parting = np.empty(n, np.uint8), np.empty_like(idx), np.empty_like(y), np.empty(1 if unit else n)
     columns = np.arange(p, dtype=np.int64)
-    while loop(*given, *tables, filled, gains, columns, *parting, *room):
-        need = filled[NODES] + 2, filled[LEAVES] + 1, filled[SETS] + 1, filled[WAITING] + 1
+    while loop(*given, *tables, *none, filled, gains, columns, *parting, *room):
+        need = (
+            filled[NODES] + 2,
+            filled[LEAVES] + 1,
+            filled[SETS] + 1,
+            *[filled[WAITING] + 1] * (len(tables) - 3),
+        )
         for at, (table, size) in enumerate(zip(tables, need, strict=True)):
             if size > len(table):
                 tables[at] = np.concatenate((table, np.empty_like(table)))
-    made, ends, sets, _ = tables
+    made, ends, sets = tables[:3]
     return Grown(
         made[: filled[NODES]], ends[: filled[LEAVES]], sets[: filled[SETS]], gains, int(filled[DEEPEST])
     )

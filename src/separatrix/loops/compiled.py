@@ -3,6 +3,8 @@
     @loop                       IEEE arithmetic, in the order written
     @inner                      the same for what only other loops call: half the time to compile
     @inlined                    the same, written out where it is called
+    @lean_loop, @lean_inner     the same for what makes no array: nobody counts who holds one (a locked instruction
+                                wherever an array is cut or handed on, for which threads that share it wait)
     @loop_with(fastmath)        sums that LLVM may order anew ("reassoc"), or other liberties by name (inner_with, …)
     @instruction                what Numba is told in LLVM's own words (instructions.py), and the same in Python
 
@@ -102,6 +104,11 @@ def inner_with(fastmath: set[str]) -> Any:
     return _with(False, fastmath, no_cpython_wrapper=True)
 
 
+def lean_inner_with(fastmath: set[str]) -> Any:
+    """As :data:`lean_inner`, with some of them."""
+    return _with(False, fastmath, no_cpython_wrapper=True, _nrt=False)
+
+
 def inlined_with(fastmath: set[str]) -> Any:
     """As :data:`inlined`, with some of them."""
     return _with(False, fastmath, inline="always")
@@ -109,6 +116,8 @@ def inlined_with(fastmath: set[str]) -> Any:
 
 loop: Any = _with(True)
 inner: Any = _with(False, no_cpython_wrapper=True)
+lean_loop: Any = _with(True, _nrt=False)
+lean_inner: Any = _with(False, no_cpython_wrapper=True, _nrt=False)
 inlined: Any = _with(False, inline="always")
 
 

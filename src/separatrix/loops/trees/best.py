@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.loops.compiled import inner, instruction, loop
+from separatrix.loops.compiled import instruction, lean_inner, lean_loop
+from separatrix.loops.trees.gini import by_codes
 from separatrix.loops.trees.node import (
     COUNT,
+    GINI,
     IMPURITY,
     LOCAL,
     MISSING,
@@ -50,7 +52,7 @@ def _lowest(word):
     return (int(word) & -int(word)).bit_length() - 1
 
 
-@inner
+@lean_inner
 def _localised(cells, idx, start, m, block):
     """The node's cells beside each other, and its rows renumbered 0 … m − 1."""
     rows = idx[start : start + m]
@@ -63,7 +65,7 @@ def _localised(cells, idx, start, m, block):
         rows[i] = i
 
 
-@inner
+@lean_inner
 def _fill2(codes, j, idx, weights, targets, start, m, unit, hist, words):
     """hist[2c], hist[2c + 1] += w, w y of the rows with code c; for few rows, which codes there are in ``words``."""
     column = codes[j]
@@ -89,7 +91,7 @@ def _fill2(codes, j, idx, weights, targets, start, m, unit, hist, words):
             hist[c + c + one] += w[i] * y[i]
 
 
-@inner
+@lean_inner
 def _fill(codes, j, idx, weights, targets, start, m, hist, words):
     """As :func:`_fill2` for K classes, a weight each."""
     column = codes[j]
@@ -97,13 +99,19 @@ def _fill(codes, j, idx, weights, targets, start, m, hist, words):
     w = weights[start : start + m]
     y = targets[start : start + m]
     classes = np.uint64(hist.shape[0] >> 8)
+    one = np.uint64(1)
+    low = np.uint64(0)  # which codes below 64 there are
     for i in range(m):
         c = np.uint64(column[np.uint32(rows[i])])
-        words[c >> np.uint64(6)] |= np.uint64(1) << (c & np.uint64(63))
+        if c < np.uint64(64):
+            low |= one << c
+        else:
+            words[c >> np.uint64(6)] |= one << (c & np.uint64(63))
         hist[c * classes + np.uint64(y[i])] += w[i]
+    words[0] = low
 
 
-@inner
+@lean_inner
 def _tallied(codes, j, idx, start, m, tally):
     """tally[c] += the rows with code c."""
     column = codes[j]
@@ -112,7 +120,7 @@ def _tallied(codes, j, idx, start, m, tally):
         tally[column[np.uint32(rows[i])]] += 1
 
 
-@inner
+@lean_inner
 def sent_codes(codes, j, idx, start, m, cut, nominal, mask, gone_left, go):
     """go[i] = whether the node's i-th row goes left; whether one of them has a missing cell."""
     column = codes[j]
@@ -130,7 +138,7 @@ def sent_codes(codes, j, idx, start, m, cut, nominal, mask, gone_left, go):
     return seen
 
 
-@inner
+@lean_inner
 def _present(hist, words, few, found):
     """Codes that hold some weight, in order, into ``found``; how many (a missing cell's is not among them)."""
     count = 0
@@ -152,7 +160,7 @@ def _present(hist, words, few, found):
     return count
 
 
-@inner
+@lean_inner
 def _search2(
     kind, hist, tally, counted, found, count, nominal, W, A, m, node, min_leaf, min_weight, best, answer
 ):
@@ -199,7 +207,7 @@ def _search2(
     return best
 
 
-@inner
+@lean_inner
 def _search(
     kind,
     hist,
@@ -226,6 +234,9 @@ def _search(
         gone_w += hist[MISSING * classes + k]
         left[k] = 0.0
     holes = gone_w > 0.0
+    if kind == GINI and not holes and not nominal:
+        limits = min_leaf, min_weight
+        return by_codes(hist, tally, counted, found, count, total, left, W, m, *limits, best, answer)
     nl = 0
     Wl = 0.0
     last = count if holes or (nominal and count > 2) else count - 1
@@ -263,7 +274,7 @@ def _search(
     return best
 
 
-@inner
+@lean_inner
 def between(low, high, column, last, first):
     """The threshold between two bins of a column, the last on the left and the first on the right (or none)."""
     if first == MISSING:
@@ -274,7 +285,7 @@ def between(low, high, column, last, first):
     return middle if middle < b else a
 
 
-@inner
+@lean_inner
 def levels_left(found, first, last):
     """The levels found at places first … last, as bits."""
     mask = np.uint64(0)
@@ -283,7 +294,7 @@ def levels_left(found, first, last):
     return mask
 
 
-@inner
+@lean_inner
 def _looked(
     codes, j, idx, weights, targets, start, m, unit, kind, nominal, counted, W, A, node, total, side, hist, tally,
     words, found, min_leaf, min_weight, floor, answer,
@@ -339,7 +350,7 @@ def _looked(
     return constant, best
 
 
-@loop
+@lean_loop
 def grow_best(
     codes, low, high, nominal, idx, y, w, unit, two, kind, tests, max_depth, min_split, min_leaf, min_weight,
     min_decrease, made, ends, sets, stack, filled, gains, columns, go, bi, by, bw, total, side, hist, tally, words,

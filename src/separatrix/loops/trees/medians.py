@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.loops.compiled import inner, loop
+from separatrix.loops.compiled import lean_inner, lean_loop
 from separatrix.loops.trees.best import between, levels_left, sent_codes
 from separatrix.loops.trees.node import (
     COUNT,
@@ -43,7 +43,7 @@ from separatrix.loops.trees.random import look, random_test, sent
 EVEN = 1e-12  # weight on both sides of a value is equal to this: the median is between it and the next
 
 
-@inner
+@lean_inner
 def _spread(y, w):
     """(W, median, Σ w |y − median|) of sorted y; between two values that share the weight, their middle."""
     m = y.shape[0]
@@ -64,7 +64,7 @@ def _spread(y, w):
     return W, median, loss
 
 
-@inner
+@lean_inner
 def _enter(fenwick, i, w, y):
     """Row i joins the side: its w and w y are added where sums of it are kept."""
     size = fenwick.shape[0] - 1
@@ -75,7 +75,7 @@ def _enter(fenwick, i, w, y):
         at += at & -at
 
 
-@inner
+@lean_inner
 def _loss(fenwick, y, W, A):
     """Σ w |y − median| of the rows that are in, W and A being their Σ w and Σ w y."""
     size = fenwick.shape[0] - 1
@@ -95,7 +95,7 @@ def _loss(fenwick, y, W, A):
     return max((median * w - a) + ((A - a) - median * (W - w)), 0.0)
 
 
-@inner
+@lean_inner
 def _losses(y, w, member, begins, found, count, fenwick, backwards, with_missing, out):
     """out[i] = the loss of the first i + 1 codes found, or of those after the i-th; rows without a cell first."""
     for i in range(fenwick.shape[0]):
@@ -119,7 +119,7 @@ def _losses(y, w, member, begins, found, count, fenwick, backwards, with_missing
             out[k] = _loss(fenwick, y, W, A)
 
 
-@inner
+@lean_inner
 def _by_code(column, rows, member, begins):
     """Places of the rows by their code into ``member``; code c's are begins[c] … begins[c + 1] − 1."""
     for c in range(begins.shape[0]):
@@ -134,7 +134,7 @@ def _by_code(column, rows, member, begins):
         begins[c] += 1
 
 
-@inner
+@lean_inner
 def _in_order(nominal, y, w, member, begins, found, means):
     """Codes that rows have, in order, of levels in the order of their means; how many."""
     count = 0
@@ -156,7 +156,7 @@ def _in_order(nominal, y, w, member, begins, found, means):
     return count
 
 
-@inner
+@lean_inner
 def _best_cut(y, w, W, member, begins, found, count, fenwick, loss, min_leaf, min_weight, best, tie, answer):
     """Try every cut of the codes found; a score above ``best`` is noted in ``answer`` as in ``best._search2``,
     the place of the cut (not the code) in answer[0]."""
@@ -189,7 +189,7 @@ def _best_cut(y, w, W, member, begins, found, count, fenwick, loss, min_leaf, mi
     return best
 
 
-@inner
+@lean_inner
 def _two_losses(y, w, go, W):
     """(rows, weight, loss of both sides) where the rows with go are one side."""
     m = y.shape[0]
@@ -221,7 +221,7 @@ def _two_losses(y, w, go, W):
     return count, Wl, loss
 
 
-@inner
+@lean_inner
 def _best_test(
     column, rows, y, w, W, nominal, member, begins, found, fenwick, loss, min_leaf, min_weight, floor, tie,
     answer,
@@ -236,7 +236,7 @@ def _best_test(
     )
 
 
-@inner
+@lean_inner
 def _worth(y, w, go, W, min_leaf, min_weight):
     """−(loss of both sides) where the rows with go are one side, ``WORST`` where a side is too small."""
     m = y.shape[0]
@@ -247,7 +247,7 @@ def _worth(y, w, go, W, min_leaf, min_weight):
     return -both
 
 
-@inner
+@lean_inner
 def _drawn_test(flat, first, idx, start, m, nominal, y, w, W, min_leaf, min_weight, floor, tie, state, v, go):
     """(whether the column is constant in the node, the score above ``floor`` of a test drawn, its threshold, levels,
     whether missing cells go left and whether there are any, state)."""
@@ -268,7 +268,7 @@ def _drawn_test(flat, first, idx, start, m, nominal, y, w, W, min_leaf, min_weig
     return False, best, t, mask, flag, gone > 0, state
 
 
-@loop
+@lean_loop
 def grow_absolute(
     codes, low, high, cells, nominal, idx, y, w, tests, max_depth, min_split, min_leaf, min_weight, min_decrease,
     made, ends, sets, stack, filled, gains, columns, go, bi, by, bw, member, begins, found, answer, loss, fenwick, v,

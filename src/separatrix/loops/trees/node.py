@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.loops.compiled import inner, inner_with
+from separatrix.loops.compiled import lean_inner, lean_inner_with
 
 MISSING = 255  # the code of a missing cell
 LOCAL = 256  # rows of a node from which its subtree is grown on a copy that fits the cache
@@ -41,7 +41,7 @@ FEATURE, THRESHOLD, CHILD, EXTRA, IMPURITY, COUNT, MIDDLE = range(7)  # MIDDLE: 
 WAITING, NODES, LEAVES, SETS, DEEPEST = range(5)
 
 
-@inner
+@lean_inner
 def drawn(state):
     """The 64 bits of splitmix64 that belong to a state."""
     z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -49,7 +49,7 @@ def drawn(state):
     return z ^ (z >> np.uint64(31))
 
 
-@inner
+@lean_inner
 def below(bits, bound):
     """A number 0 … bound − 1 from 64 random bits, bound < 2³²."""
     return np.int64(((bits >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
@@ -58,12 +58,12 @@ def below(bits, bound):
 # ------------------------------------------------------------------------------------------------- scores
 
 
-@inner
+@lean_inner
 def _xlogx(x):
     return x * np.log(x) if x > 0.0 else 0.0
 
 
-@inner
+@lean_inner
 def purity2(kind, W, A):
     """What adds up over the sides of a split and grows as they get purer: two classes, or a regression."""
     if kind in (GINI, VARIANCE):
@@ -71,7 +71,7 @@ def purity2(kind, W, A):
     return _xlogx(A) + _xlogx(W - A) - _xlogx(W)
 
 
-@inner
+@lean_inner
 def purity(kind, stats):
     """As :func:`purity2`, from the weights of K classes."""
     classes = stats.shape[0]
@@ -88,7 +88,7 @@ def purity(kind, stats):
     return value - _xlogx(total)
 
 
-@inner
+@lean_inner
 def split_score2(kind, W, A, Wl, Al, node):
     """The score of a split of (W, A) that sends (Wl, Al) left; ``node`` is the node's own purity."""
     Wr = W - Wl
@@ -102,7 +102,7 @@ def split_score2(kind, W, A, Wl, Al, node):
     return 2.0 * (both - node) / (outcome - node)
 
 
-@inner
+@lean_inner
 def split_score(kind, total, left, W, node):
     """As :func:`split_score2`, from the weights of K classes in the node and on the left."""
     classes = total.shape[0]
@@ -126,7 +126,7 @@ def split_score(kind, total, left, W, node):
     return 2.0 * (both - node) / (_xlogx(W) - _xlogx(Wl) - _xlogx(Wr) - node)
 
 
-@inner
+@lean_inner
 def _impurity(kind, node, W, squares):
     """Gini index, entropy in bits, or variance, from a node's purity; ``squares`` is Σ w y² or, for Gini, made up."""
     if kind == VARIANCE:
@@ -139,7 +139,7 @@ def _impurity(kind, node, W, squares):
 # ------------------------------------------------------------------------------------------------- a node's rows
 
 
-@inner_with(FAST)
+@lean_inner_with(FAST)
 def sums2(weights, targets, start, m, unit, two):
     """(W, Σ w y, Σ w y²) of a node's rows; the last is not needed of ``two`` classes."""
     w = weights[start : start + m]
@@ -160,7 +160,7 @@ def sums2(weights, targets, start, m, unit, two):
     return W, A, Q
 
 
-@inner
+@lean_inner
 def class_sums(weights, targets, start, m, total):
     """The weight of each class among a node's rows into ``total``; W."""
     w = weights[start : start + m]
@@ -174,7 +174,7 @@ def class_sums(weights, targets, start, m, total):
     return W
 
 
-@inner
+@lean_inner
 def alike(targets, start, m):
     """Whether all targets of a node are equal."""
     y = targets[start : start + m]
@@ -185,7 +185,7 @@ def alike(targets, start, m):
     return i == m
 
 
-@inner
+@lean_inner
 def _part(go, whole, start, m, buffer):
     """Entries start … start + m − 1 with go first, in order, then the others, in order; how many went."""
     a = whole[start : start + m]
@@ -205,7 +205,7 @@ def _part(go, whole, start, m, buffer):
     return first
 
 
-@inner
+@lean_inner
 def judged(kind, W, A, squares, total):
     """(purity, impurity) of a node, from what :func:`sums2` or :func:`class_sums` says of its rows."""
     if total is None:
@@ -217,7 +217,7 @@ def judged(kind, W, A, squares, total):
     return node, _impurity(kind, node, W, squares)
 
 
-@inner
+@lean_inner
 def went(go, weights, targets, start, m, side):
     """(rows, W, Σ w y) of the node's rows that go; of more than two classes, their weights into ``side``."""
     w = weights[start : start + m]
@@ -241,7 +241,7 @@ def went(go, weights, targets, start, m, side):
     return count, W, A
 
 
-@inner
+@lean_inner
 def gained(kind, W, A, node, total, Wl, Al, side):
     """What a split that sends (Wl, Al), or ``side``, left takes from W·impurity; ``side`` is used up."""
     if total is None:
@@ -257,19 +257,19 @@ def gained(kind, W, A, node, total, Wl, Al, side):
     return gain / np.log(2.0) if kind in (ENTROPY, GAIN) else gain
 
 
-@inner
+@lean_inner
 def too_little(gain, min_decrease):
     """Whether a split does not take what it has to, rounding forgiven."""
     return gain * (1.0 + 1e-12) + 2.3e-16 < min_decrease
 
 
-@inner
+@lean_inner
 def stops(depth, m, W, max_depth, min_split, min_leaf, min_weight):
     """Whether the limits make a node a leaf."""
     return depth >= max_depth or m < min_split or m < 2 * min_leaf or min_weight > 0.5 * W
 
 
-@inner
+@lean_inner
 def parted(go, idx, targets, weights, unit, start, m, spare_idx, spare_targets, spare_weights):
     """The node's rows that go, before those that do not; how many."""
     first = _part(go, idx, start, m, spare_idx)
@@ -282,7 +282,7 @@ def parted(go, idx, targets, weights, unit, start, m, spare_idx, spare_targets, 
 # ------------------------------------------------------------------------------------------------- noted down
 
 
-@inner
+@lean_inner
 def full(made, ends, sets, stack, waiting, nodes, leaves, n_sets):
     """Whether a table has no room for what one more node may add."""
     return (
@@ -293,13 +293,13 @@ def full(made, ends, sets, stack, waiting, nodes, leaves, n_sets):
     )
 
 
-@inner
+@lean_inner
 def begun(filled):
     """What :func:`noted` wrote."""
     return filled[WAITING], filled[NODES], filled[LEAVES], filled[SETS], filled[DEEPEST]
 
 
-@inner
+@lean_inner
 def noted(filled, waiting, nodes, leaves, n_sets, deepest):
     """How much of each table is filled; whether nodes wait."""
     filled[WAITING] = waiting
@@ -310,14 +310,14 @@ def noted(filled, waiting, nodes, leaves, n_sets, deepest):
     return waiting > 0
 
 
-@inner
+@lean_inner
 def taken(stack, at):
     """What is to be grown next: (node, first row, rows, depth, constant columns, whether local, state)."""
     row = stack[at]
     return row[0], row[1], row[2], row[3], row[4], row[5] == 1, np.uint64(row[6])
 
 
-@inner
+@lean_inner
 def pushed(stack, waiting, nodes, start, m, left, depth, constant, local, state):
     """The two children of a node of m rows wait, ``left`` of its rows in the first, which is grown first."""
     for which in range(2):
@@ -332,7 +332,7 @@ def pushed(stack, waiting, nodes, start, m, left, depth, constant, local, state)
         row[6] = np.int64(drawn(state))
 
 
-@inner
+@lean_inner
 def leaf(made, here, ends, leaves, two, W, A, total):
     """The node is a leaf, of a mean or of shares of classes."""
     made[here, FEATURE] = -1.0
@@ -351,7 +351,7 @@ def leaf(made, here, ends, leaves, two, W, A, total):
         row[1] = A / W
 
 
-@inner
+@lean_inner
 def split(made, here, nodes, sets, n_sets, column, cut, nominal, mask, missing_left):
     """The node is split, its children to be ``nodes`` and the next; how many sets of levels there are now."""
     made[here, FEATURE] = column
