@@ -74,7 +74,7 @@ class WhiteningRoot:
     ) -> WhiteningRoot | None:
         """By Cholesky's factor, a tenth of the work, where directions are columns and none is below tol²."""
         live = np.flatnonzero(basis.any(axis=1))
-        if len(live) != basis.shape[1] or not np.array_equal(basis[live], np.eye(len(live))):
+        if not 0 < len(live) == basis.shape[1] or not np.array_equal(basis[live], np.eye(len(live))):
             return None
         sizes = np.sqrt(np.maximum(np.diag(sigma)[live], 0.0))
         if not (sizes > tol * scale[live]).all():
