@@ -75,7 +75,7 @@ class Signal:
 
 def test_a_loop_of_someone_else_ends(monkeypatch, overlapping):
     """What used to go on: the score of a half fitted machine was taken for the machine's."""
-    from separatrix.solve import smo
+    from separatrix.solve import smo_few
 
     tried = []
 
@@ -83,7 +83,7 @@ def test_a_loop_of_someone_else_ends(monkeypatch, overlapping):
         for C in (1, 10, 100):
             tried.append(cross_val_score(SVC(C=C), *overlapping, error_score="raise"))
 
-    monkeypatch.setattr(smo.smo_loops, "pairs", Signal(smo.smo_loops.pairs, 5))
+    monkeypatch.setattr(smo_few, "few_pairs", Signal(smo_few.few_pairs, 3))
     with pytest.raises(KeyboardInterrupt):
         loop()
     assert not tried
@@ -91,12 +91,12 @@ def test_a_loop_of_someone_else_ends(monkeypatch, overlapping):
 
 def test_members_of_an_ensemble_are_whole(monkeypatch, overlapping):
     """The fit inside the fit always raises, so that the member that was cut short is left out."""
-    from separatrix.solve import smo
+    from separatrix.solve import smo_few
 
     X, y = overlapping
     model = BaggingClassifier(SVC(C=10), n_estimators=8, n_jobs=1, random_state=0)
-    calls = Signal(smo.smo_loops.pairs, 0)
-    monkeypatch.setattr(smo.smo_loops, "pairs", calls)
+    calls = Signal(smo_few.few_pairs, 0)
+    monkeypatch.setattr(smo_few, "few_pairs", calls)
     model.fit(X, y)
     calls.left = -calls.left // 2  # half way
     with pytest.raises(KeyboardInterrupt):
@@ -142,12 +142,12 @@ def test_a_ctrl_c_that_was_lost_on_its_way_is_raised(overlapping):
 
 
 def test_the_next_fit_is_as_if_nothing_had_been(monkeypatch, overlapping):
-    from separatrix.solve import smo
+    from separatrix.solve import smo_few
 
     X, y = overlapping
     model, whole = SVC(C=100), SVC(C=100).fit(X, y)
     with monkeypatch.context() as patch:
-        patch.setattr(smo.smo_loops, "pairs", Signal(smo.smo_loops.pairs, 2))
+        patch.setattr(smo_few, "few_pairs", Signal(smo_few.few_pairs, 1))
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, y)
     assert_same_bits(answers(model.fit(X, y), X), answers(whole, X))

@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from separatrix import ConvergenceWarning, keep_going, verify
 from separatrix.models.margin.nu_svc import NuSVC
 from separatrix.models.margin.svc import SVC
-from separatrix.solve import smo, smo_rows
+from separatrix.solve import smo_few, smo_rows
 from tests.draws import examples
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
@@ -319,7 +319,7 @@ def test_too_few_steps_are_admitted():
 
 def test_interruption(monkeypatch):
     X, y = load_iris(return_X_y=True)
-    real, calls = smo.smo_loops.pairs, []
+    real, calls = smo_few.few_pairs, []
 
     def stop(*args):
         calls.append(1)
@@ -327,7 +327,7 @@ def test_interruption(monkeypatch):
             raise KeyboardInterrupt
         return real(*args)
 
-    monkeypatch.setattr(smo.smo_loops, "pairs", stop)
+    monkeypatch.setattr(smo_few, "few_pairs", stop)
     with keep_going():
         model = SVC(C=100).fit(X, y)
     assert model.verdict_.status == "interrupted" and model.predict(X).shape == (150,)

@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from separatrix import ConvergenceWarning, LinearSVC, keep_going, verify
 from separatrix.models.margin.calibration import Isotonic, Sigmoid, calibrate, couple
 from separatrix.models.margin.svc import SVC
-from separatrix.solve import smo
+from separatrix.solve import smo_few
 from tests.models.margin.drawn_tables import drawn, few, seeds
 
 methods = st.sampled_from(["sigmoid", "isotonic"])
@@ -305,7 +305,7 @@ def test_scores_that_point_the_wrong_way_are_named():
 def test_interruption_leaves_probabilities(monkeypatch):
     """The machines themselves are fitted by then, not all of their folds."""
     X, y = load_iris(return_X_y=True)
-    calls, last, real = [], None, smo.smo_loops.pairs
+    calls, last, real = [], None, smo_few.few_pairs
 
     def stop(*args):
         calls.append(1)
@@ -313,7 +313,7 @@ def test_interruption_leaves_probabilities(monkeypatch):
             raise KeyboardInterrupt
         return real(*args)
 
-    monkeypatch.setattr(smo.smo_loops, "pairs", stop)
+    monkeypatch.setattr(smo_few, "few_pairs", stop)
     SVC(calibrate="sigmoid", C=100).fit(X, y)
     calls, last = [], len(calls)  # how often the loop is entered is decided by rounding
     with keep_going():
