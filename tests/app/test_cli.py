@@ -208,9 +208,9 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
 
 def test_ctrl_c_during_fit_writes_the_best_so_far(run, monkeypatch):
     """The command owns the loop: what was reached is written, and the exit code says that it was cut short."""
-    from separatrix.solve import smo
+    from separatrix.solve import smo_few
 
-    calls, real = [], smo.smo_loops.pairs
+    calls, real = [], smo_few.few_pairs
 
     def pressed(*args):
         calls.append(1)
@@ -218,7 +218,7 @@ def test_ctrl_c_during_fit_writes_the_best_so_far(run, monkeypatch):
             raise KeyboardInterrupt
         return real(*args)
 
-    monkeypatch.setattr(smo.smo_loops, "pairs", pressed)
+    monkeypatch.setattr(smo_few, "few_pairs", pressed)
     code, said, heard = run("fit", "rbf-svc", "wine", "--out", "m.sepx")
     assert code == 130 and "interrupted" in said + heard and "the best so far is written" in heard
     kept = load("m.sepx")
