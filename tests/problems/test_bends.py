@@ -7,7 +7,15 @@ import pytest
 
 from separatrix.core.losses import Logistic, Multinomial
 from separatrix.problems import bends
-from separatrix.problems.bends import OfClasses, OfPairs, OfScores, add_narrow, bends_of, products
+from separatrix.problems.bends import (
+    FORMED,
+    OfClasses,
+    OfPairs,
+    OfScores,
+    add_narrow,
+    bends_of,
+    products,
+)
 from separatrix.problems.objective import helmert
 
 
@@ -60,7 +68,9 @@ def test_classes_by_pairs_and_one_by_one(way, order, sure, k):
 def test_the_way_goes_by_classes_and_width_and_its_price_too():
     chosen = [type(bends_of(p, True, helmert(k))) for p, k in ((4, 3), (4, 6), (4, 7), (40, 7), (40, 11))]
     assert chosen == [OfPairs, OfPairs, OfClasses, OfPairs, OfClasses]
-    assert (products(5, None), products(5, 3), products(5, 7)) == (25, 75, 43 * 25)
+    pairs, classes = FORMED
+    assert (products(5, None), products(5, 3)) == (25, 75 + 15 * pairs)
+    assert products(5, 7) == 43 * 25 + 13 * 5 * classes
 
 
 def test_cells_with_gaps_are_left_to_blas():

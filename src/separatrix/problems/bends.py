@@ -24,6 +24,7 @@ from separatrix.data.rows import order_of
 WIDE_TILES = 4
 # Classes up to which a product a pair of them is quicker than one a class and one of all; of wide rows some more.
 FEW_CLASSES, SOME_CLASSES, WIDE = 6, 10, 32
+FORMED = 24, 64  # products of BLAS that a number takes which is formed for pairs, and for classes
 NARROW = 10  # cells of a row up to which a loop is quicker than BLAS
 
 Scores = Callable[[], FloatArray]
@@ -64,10 +65,12 @@ def _by_pairs(width: int, k: int) -> bool:
 
 
 def products(q: int, k: int | None) -> int:
-    """How many products a row costs, of q cells and K classes (None: one score)."""
+    """How many products a row costs, of q cells and K classes (None: one score), counting what is formed for them."""
     if k is None:
         return q * q
-    return k * (k - 1) // 2 * q * q if _by_pairs(q, k) else ((k - 1) ** 2 + k) * q * q
+    if _by_pairs(q, k):
+        return k * (k - 1) // 2 * q * (q + FORMED[0])
+    return ((k - 1) ** 2 + k) * q * q + (2 * k - 1) * q * FORMED[1]
 
 
 class OfScores:

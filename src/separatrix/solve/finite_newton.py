@@ -90,7 +90,9 @@ def finite_newton(
                 print(
                     f"  step {iterations:3d}   objective {value:.10g}   parabola −{left:.1e}", file=sys.stderr
                 )
-            if left <= max(0.1 * tol, 4 * EPS) * abs(value):
+            # and what the slopes prove as a dual point, whose gap is ½‖∇F‖² along the penalised weights
+            far = 0.5 * float(gradient[:p] @ gradient[:p]) > tol * abs(value) and left > 4 * EPS * abs(value)
+            if left <= max(0.1 * tol, 4 * EPS) * abs(value) and not far:
                 stopped = "gap ≤ tol"
                 if left <= 4 * EPS * abs(value) or iterations == max_iter:
                     break
