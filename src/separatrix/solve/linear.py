@@ -4,7 +4,8 @@
     ill-conditioned       Newton in the singular directions of a QR factor (Gram would square the trouble)
     wide and small        Newton in the span of the rows: w = Xᵀa has no more freedom than n; without a penalty in
                           its singular directions, as scores say nothing of the others
-    many columns          L-BFGS in coordinates that carry the Gram factor, or its diagonal
+    many columns          L-BFGS in coordinates that carry the Gram factor, or its diagonal; of several classes with a
+                          factor for each (problems/class_factors.py)
 
 Rank-deficient unpenalised data: the directions the data say nothing about are left out, the answer is the
 one of least ‖w‖ in the user's units, and the columns involved are reported.

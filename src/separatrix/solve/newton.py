@@ -2,10 +2,12 @@
 
     H = (1/W) Σ_i s_i ℓ''(η_i) z_i z_iᵀ + λ…,     ν² = ∇Fᵀ H⁻¹ ∇F,     F − min F ≤ φ(ν)   (verdict/gaps.py)
 
-Four things make it quick and safe:
+Five things make it quick and safe:
 - the first steps use a thin sample of tiles: far from the optimum an exact Hessian is wasted work;
 - a factor is kept while it still contracts the decrement, even a sample's: a sweep without the Hessian costs a
   fraction, and what the sample leaves out only adds curvature, H ⪰ share · H_sample, so bounds stay proven;
+- where a Hessian costs many sweeps (several classes), a trial takes none, and as many steps go by the kept factor,
+  corrected by the gradients since (BFGS) and shortened where F rises, as another Hessian costs;
 - the last step is free: the bound after a full step follows from the bound before it, without a sweep;
 - a step that does not lower F is halved; a singular H gives the least step (eigenvalues above rounding).
 
