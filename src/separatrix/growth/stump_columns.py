@@ -61,8 +61,7 @@ class Bins:
         self.table, self.columns = table, columns
         chosen = X if p == X.shape[1] else X[:, columns]
         kind = np.float32 if X.dtype == np.float32 else np.float64
-        self.cells = np.ascontiguousarray(np.asarray(chosen), dtype=kind).view()
-        self.cells.flags.writeable = False  # loops are compiled for tables that are read alone
+        self.cells = np.ascontiguousarray(np.asarray(chosen), dtype=kind)
         self.codes = np.empty((p, n), dtype=np.uint8)
         self.order = np.empty((p, n), dtype=np.int32)
         self.ends = np.empty((p, n), dtype=bool)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.loops.compiled import inlined, loop, loop_with
+from separatrix.loops.compiled import inlined, loop, loop_with, reads
 from separatrix.loops.memory import prefetch_cells
 
 AHEAD = 2  # rows: enough time for memory to answer
@@ -105,6 +105,7 @@ def sparse_pass(
     return count, worst
 
 
+@reads("X")
 @loop_with({"reassoc", "contract"})
 def dense_pass(X, norms, target, low, high, bend, epsilon, rho, w, lift, beta, active, count, margin):
     """As :func:`sparse_pass` for an array (n, p)."""

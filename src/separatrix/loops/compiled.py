@@ -6,6 +6,8 @@
     @lean_loop, @lean_inner     the same for what makes no array: nobody counts who holds one (a locked instruction
                                 wherever an array is cut or handed on, for which threads that share it wait)
     @loop_with(fastmath)        sums that LLVM may order anew ("reassoc"), or other liberties by name (inner_with, …)
+    @reads("X")                 above one of these: the arrays that it only reads are handed over read-only, so that
+                                it is compiled once for tables that may be written to and those that may not
     @instruction                what Numba is told in LLVM's own words (instructions.py), and the same in Python
 
 A decorated function is a :class:`Loop`: when it is first called, Numba is imported, and the loop looked for among
@@ -46,11 +48,16 @@ class Loop:
         functools.update_wrapper(self, body)
         self.body, self.kept, self.options = body, kept, options
         self.name = f"{body.__module__.removeprefix('separatrix.loops.')}.{body.__qualname__}"
+        self.only_read: tuple[int, ...] = ()  # places of arguments
         self._made: Any = None
         if kept:
             LOOPS[self.name] = self
 
     def __call__(self, *arguments: Any) -> Any:
+        if self.only_read:
+            arguments = tuple(
+                _sealed(value) if at in self.only_read else value for at, value in enumerate(arguments)
+            )
         return (self._made or self.made())(*arguments)
 
     def made(self) -> Any:
@@ -67,6 +74,25 @@ class Loop:
 
     def __repr__(self) -> str:
         return f"<loop {self.name}>"
+
+
+def _sealed(array: Any) -> Any:
+    """The same cells, not to be written to."""
+    if array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
+    return array
+
+
+def reads(*names: str) -> Callable[[Loop], Loop]:
+    """Name the arrays that a loop never writes to, as its own parameters call them."""
+
+    def named(loop: Loop) -> Loop:
+        known = loop.body.__code__.co_varnames[: loop.body.__code__.co_argcount]
+        loop.only_read = tuple(known.index(name) for name in names)
+        return loop
+
+    return named
 
 
 class Instruction:

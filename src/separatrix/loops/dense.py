@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.loops.compiled import loop, loop_with
+from separatrix.loops.compiled import loop, loop_with, reads
 
 STRETCH = 256  # rows of a narrow table that are worked on at once: a dozen columns of them stay at hand
 RUN = 128  # rows added up before they join the total, times a sixteenth of the classes
@@ -92,6 +92,7 @@ def level_scores(cells, first, table, out):
                 out[i, k] += table[at, k]
 
 
+@reads("cells")
 @loop_with({"reassoc", "contract"})
 def narrow_squares(cells, n, p, row, column, bend, out):
     """out += Σ_i bend_i z_i z_iᵀ, z = (x, 1) or x as ``out`` has room, x_ij = cells[i·row + j·column].

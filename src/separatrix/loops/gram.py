@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.loops.compiled import inlined_with, instruction, loop, loop_with
+from separatrix.loops.compiled import inlined_with, instruction, loop, loop_with, reads
 
 _FAST = {"contract", "nnan", "nsz"}  # nothing here is NaN: the cells were checked
 
@@ -146,6 +146,7 @@ def add_rows(cache, slots, coef, first, last, score):
                 part[j] += a * r0[j]
 
 
+@reads("cells")
 @loop
 def gather(cells, rows, columns, dest, slots):
     """dest[slots_k, l] = cells[rows_k, columns_l]."""

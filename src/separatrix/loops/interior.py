@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.loops.compiled import loop
+from separatrix.loops.compiled import loop, reads
 
 
+@reads("X")
 @loop
 def centred_rows(X, centre, root, out):
     """out_ij = (x_ij − centre_j) root_i, and root_i in a last column where there is one more than X has."""
@@ -28,6 +29,7 @@ def centred_rows(X, centre, root, out):
             out[i, p] = r
 
 
+@reads("X")
 @loop
 def picked_rows(X, at, centre, root, out):
     """As :func:`centred_rows`, of the rows ``at`` only."""

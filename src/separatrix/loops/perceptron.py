@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.loops.compiled import LANES, inner, inner_with, instruction, loop, loop_with
+from separatrix.loops.compiled import LANES, inner, inner_with, instruction, loop, loop_with, reads
 from separatrix.loops.memory import prefetch
 
 SHORT = 128  # cells of a row up to which a step of zero costs less than a branch guessed wrong,
@@ -118,6 +118,7 @@ def _score(X, i, w):
     return score
 
 
+@reads("X")
 @loop_with({"reassoc", "contract"})
 def dense_scores(X, w):
     """w·x_i + b (n,) in double precision of row-major X (n, p), w (p+1,); O(np), one thread.
@@ -131,6 +132,7 @@ def dense_scores(X, w):
     return scores
 
 
+@reads("X")
 @loop_with({"reassoc", "contract"})
 def dense_pass(X, sign, scale, eta, one, order, fetch, ahead, begin, w, counts, drift, late, tally, record):
     """Visit order[begin:] and move w at each mistake; X is row-major, ``one`` is 1, or 0 as w[p]: no intercept.

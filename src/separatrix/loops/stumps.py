@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.loops.compiled import inner, loop
+from separatrix.loops.compiled import inner, loop, reads
 
 BINS = MISSING = 255  # missing cells have the code after the last bin's
 
@@ -33,6 +33,7 @@ def _put(x, at, i, codes, low, high):
         high[at] = x
 
 
+@reads("X")
 @loop
 def encode(X, rows, first, last, edges, codes, low, high):
     """codes[j, i] = how many of edges[j] lie below X[rows[i], j], by halving; each bin's least and largest value.
@@ -187,6 +188,7 @@ def look(codes, w, bounds, hist, n_bins, wide, some, total, first, last, surveys
         surveys[j, 0], surveys[j, 1] = survey(hist[j], n_bins[j], wide[j], some[j], total)
 
 
+@reads("X")
 @loop
 def search(
     X, rows, order, ends, starts, tidy, wide, n_bins, some, hist, surveys, cls, w, total, floor, first, slack
@@ -409,6 +411,7 @@ def snap(votes, spent):
                 votes[i, k] = top
 
 
+@reads("X")
 @loop
 def add_votes(X, kind, feature, threshold, missing_left, table, first, left, right, weight, votes):
     """votes[i, class of the side row i falls on] += weight, for every stump t in turn.
@@ -434,6 +437,7 @@ def add_votes(X, kind, feature, threshold, missing_left, table, first, left, rig
             votes[i, left[t] if goes else right[t]] += weight[t]
 
 
+@reads("X")
 @loop
 def add_thresholds(X, feature, threshold, missing_left, move, start, votes):
     """:func:`add_votes` for two classes and stumps on numbers only.

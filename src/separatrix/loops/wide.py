@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.loops.compiled import loop
+from separatrix.loops.compiled import loop, reads
 
 STEP = 8  # cells that are passed at once where all are zero
 
 
+@reads("lines")
 @loop
 def cells_not_zero(lines, data, indices, indptr):
     """Fill the CSR vectors of ``lines``; how many cells, or −1 where there is no room for ``STEP`` more."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -68,11 +69,14 @@ class JointMachine:
     n_classes: int
     fit_intercept: bool = True
 
+    @cached_property
     def csr(self) -> Any:
+        """The rows as CSR of floats: passes are compiled for one kind of cells."""
         import scipy.sparse as sp
 
         X = self.rows.source
-        return sp.csr_matrix(X) if isinstance(X, np.ndarray) else X
+        X = sp.csr_matrix(X) if isinstance(X, np.ndarray) else X
+        return X if X.dtype.kind == "f" else X.astype(float)
 
     def scores(self, coef: FloatArray, intercept: FloatArray) -> FloatArray:
         """η (n, K)."""
@@ -88,7 +92,7 @@ class JointMachine:
         margin = own - eta.max(axis=1)
         primal = 0.5 * float(np.sum(coef**2)) + float(self.cost[live] @ np.maximum(1.0 - margin[live], 0.0))
         alpha = self.feasible(alpha)
-        X = self.csr()
+        X = self.csr
         w = np.zeros((self.rows.p, self.n_classes))
         back_k(X.data, X.indices, X.indptr, np.ascontiguousarray(alpha), w)
         dual = float(alpha[at, codes].sum()) - 0.5 * float(np.sum(w**2))
@@ -225,7 +229,7 @@ def joint_passes(
     verbose: int = 0,
 ) -> JointFit:
     """Maximise the dual until it proves a relative gap of ``tol``, in at most ``max_iter`` passes, from ``start``."""
-    X = machine.csr()
+    X = machine.csr
     k, n, p = machine.n_classes, machine.rows.n, machine.rows.p
     norms = np.asarray(X.multiply(X).sum(axis=1)).ravel().astype(float)
     order = np.flatnonzero(machine.cost > 0)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.loops.compiled import loop
+from separatrix.loops.compiled import loop, reads
 
 ABREAST = 16  # rows walked side by side: one waits for memory while the others move
 
 
+@reads("X")
 @loop
 def walk(X, nodes, sets, nominal, any_nominal, out):
     """out[i] = the node row i of X (n, p) ends in; ``nodes`` are records (:class:`separatrix.growth.trees.Tree`)."""
