@@ -83,6 +83,7 @@ _SKLEARN = {
     "feature_selection._variance_threshold": "VarianceThreshold",
     "impute._base": "MissingIndicator SimpleImputer",
     "isotonic": "IsotonicRegression",
+    "model_selection._classification_threshold": "FixedThresholdClassifier",
     "kernel_approximation": "Nystroem RBFSampler",
     "pipeline": "FeatureUnion Pipeline",
     "preprocessing._data": "MaxAbsScaler MinMaxScaler Normalizer PowerTransformer QuantileTransformer RobustScaler "

@@ -1,6 +1,8 @@
 """Rows dealt into folds:  those on which models are judged, and the inner ones on which settings are chosen.
 
     read_splits(cv, …)      5 folds, twice, classes in proportion; or as they are given
+    grouped_splits(…)       the same, and rows of one group (a patient, a sender) always on one side
+    timed_splits(…)         what is judged comes after all that is learned from
     inner_folds(codes, k)   the same for a search, of a :func:`sample` where rows are many
 
 A class too small for folds is learned from in all and judged in none. Row V1. Cost: O(n) a fold.
@@ -63,6 +65,91 @@ def read_splits(cv: Any, codes: np.ndarray, classes: np.ndarray, seed: int) -> l
         pairs = list(split.split(np.zeros(len(codes)), codes))
         return [Split(i // folds, i % folds, a, b) for i, (a, b) in enumerate(pairs)]
     return _given_splits(cv, codes, classes)
+
+
+def grouped_splits(groups: Any, codes: np.ndarray, classes: np.ndarray, seed: int) -> list[Split]:
+    """Folds in which no group is on both sides, classes about in proportion; as many as groups and classes allow.
+
+    groups : (n,) of any kind, one value a group; a missing one is refused, as its rows' company is not known
+
+    >>> groups = np.repeat(["a", "b", "c", "d"], 5)
+    >>> splits = grouped_splits(groups, np.tile([0, 1], 10), np.array([0, 1]), 0)
+    >>> all(not set(groups[s.train]) & set(groups[s.test]) for s in splits), len(splits)
+    (True, 8)
+    """
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    own = _coded(groups, len(codes), "groups")
+    count = int(own.max()) + 1
+    if count < 2:
+        raise ValueError(
+            "groups holds one value for all rows: folds that keep groups whole need at least two; leave groups out"
+        )
+    each = [len(np.unique(own[codes == k])) for k in range(len(classes))]
+    folds = min(FOLDS, count)
+    if count < LEAST or min(each) < 2:
+        label = classes.tolist()[int(np.argmin(each))]
+        alone = (
+            f"class {label!r} is in {min(each)} group{'s' * (min(each) != 1)} only" if min(each) < 2 else ""
+        )
+        why = alone or f"groups has {count} values"
+        raise ValueError(
+            f"{why}: folds that keep groups whole cannot learn and judge it; give groups=None, or cv"
+        )
+    splits = []
+    for repeat in range(REPEATS):
+        dealt = StratifiedGroupKFold(folds, shuffle=True, random_state=seed + repeat)
+        pairs = dealt.split(np.zeros(len(codes)), codes, own)
+        kept = [(a, b) for a, b in pairs if len(b) and len(np.unique(codes[a])) > 1]
+        splits += [Split(repeat, i, np.asarray(a), np.asarray(b)) for i, (a, b) in enumerate(kept)]
+    return splits
+
+
+def timed_splits(times: Any, codes: np.ndarray, classes: np.ndarray) -> list[Split]:
+    """Stretches of time (at most `FOLDS`), each judged by what is learned from all before it; ties stay together.
+
+    times : (n,) numbers or dates in any order; a missing one is refused, as its place is not known
+
+    >>> splits = timed_splits(np.arange(12.0)[::-1], np.tile([0, 1], 6), np.array([0, 1]))
+    >>> [(len(s.train), len(s.test)) for s in splits], splits[0].test.tolist()
+    ([(2, 2), (4, 2), (6, 2), (8, 2), (10, 2)], [8, 9])
+    """
+    place = _coded(times, len(codes), "time")
+    order = np.argsort(place, kind="stable")
+    found = np.searchsorted(
+        place[order], place[order][[len(order) * f // (FOLDS + 1) for f in range(1, FOLDS + 1)]]
+    )
+    edges = [int(e) for e in np.unique(found) if e > 0]
+    splits: list[Split] = []
+    for first, last in zip(edges, [*edges[1:], len(order)]):
+        train, test = np.sort(order[:first]), np.sort(order[first:last])
+        if len(test) and len(np.unique(codes[train])) > 1:
+            splits.append(Split(0, len(splits), train, test))
+    if not splits:
+        raise ValueError(
+            f"in the order of time no stretch has rows of two of the classes {classes.tolist()} before it: leave "
+            "time out, or give cv"
+        )
+    return splits
+
+
+def _coded(values: Any, n: int, name: str) -> np.ndarray:
+    """The rank (n,) of each value; refused where one is missing or the number of rows is another."""
+    column = np.asarray(values)
+    if column.shape != (n,):
+        raise ValueError(f"{name} has shape {column.shape}, X has {n} rows: give one value a row")
+    gone = np.flatnonzero([v is None for v in column]) if column.dtype == object else np.empty(0, dtype=int)
+    if not len(gone):
+        gone = np.flatnonzero(column != column)
+    if len(gone):
+        raise ValueError(
+            f"{name} is missing in row {int(gone[0])} ({len(gone)} in all): fill it in, or drop the row"
+        )
+    try:
+        _, codes = np.unique(column, return_inverse=True)
+    except TypeError:  # words beside numbers have no order
+        _, codes = np.unique([str(v) for v in column.tolist()], return_inverse=True)
+    return np.asarray(codes, dtype=np.intp)
 
 
 def _without_small(codes: np.ndarray, counts: np.ndarray, seed: int) -> list[Split]:

@@ -5,6 +5,10 @@
     Brier         Σ w_i Σ_k (p_ik − [y_i = k])² / Σ w_i
     cost          Σ w_i C[y_i, ŷ_i] / Σ w_i,  ŷ the answer of least expected cost
     AUC           P(score of a row of the class > that of another row), ties by half; K > 2: mean one-vs-rest
+    balanced      mean over classes present of the share of their rows predicted right
+    MCC           (c s − Σ_k t_k p_k) / √((s² − Σ p_k²)(s² − Σ t_k²)), c right of s rows, t_k are k, p_k said to be
+    precision, recall, F₁   of the positive class of two;  K > 2: means over classes present, each against the rest
+    average precision       Σ_j (recall_j − recall_{j−1}) precision_j over falling thresholds; K > 2 likewise
     calibration error   Σ_b W_b |share right − mean P(predicted)| / Σ W_b   over ten equal bins of P(predicted)
 
     mean over J resamples   d̄ ± t_{J−1} √((1/J + n_test/n_train) s²)        Nadeau and Bengio (2003)
@@ -114,6 +118,104 @@ def mean_cost(codes: np.ndarray, P: FloatArray, cost: FloatArray, weight: Any = 
     return float(np.average(cost[codes, cheapest(P, cost)], weights=weight))
 
 
+def table_of(codes: np.ndarray, predicted: np.ndarray, k: int, weight: Any = None) -> FloatArray:
+    """(K, K) weight of rows by true class and answer.
+
+    >>> table_of(np.array([0, 1, 1]), np.array([0, 1, 0]), 2).tolist()
+    [[1.0, 0.0], [1.0, 1.0]]
+    """
+    cells = np.asarray(codes, dtype=np.intp) * k + np.asarray(predicted, dtype=np.intp)
+    return np.bincount(cells, weights=weight, minlength=k * k).reshape(k, k).astype(float)
+
+
+def _counted(codes: np.ndarray, predicted: np.ndarray, weight: Any) -> FloatArray:
+    return table_of(codes, predicted, int(max(codes.max(), predicted.max())) + 1, weight)
+
+
+def _over(a: Any, b: Any) -> FloatArray:
+    """a/b, 0 where b is."""
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    return np.divide(a, b, out=np.zeros(np.broadcast(a, b).shape), where=b > 0)
+
+
+def balanced_accuracy(codes: np.ndarray, predicted: np.ndarray, weight: Any = None) -> float:
+    """The mean over classes that are there of the share of their rows predicted right.
+
+    >>> balanced_accuracy(np.array([0, 0, 0, 1]), np.array([0, 0, 0, 0]))
+    0.5
+    """
+    table = _counted(codes, predicted, weight)
+    rows = table.sum(axis=1)
+    return float(np.mean(np.diag(table)[rows > 0] / rows[rows > 0]))
+
+
+def mcc(codes: np.ndarray, predicted: np.ndarray, weight: Any = None) -> float:
+    """Matthews' correlation of classes and answers, −1 to 1; 0 where either is all of one class.
+
+    >>> mcc(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1])).__round__(4)
+    0.5774
+    """
+    table = _counted(codes, predicted, weight)
+    total, true, said = table.sum(), table.sum(axis=1), table.sum(axis=0)
+    apart = (total**2 - said @ said) * (total**2 - true @ true)
+    return float((np.trace(table) * total - true @ said) / np.sqrt(apart)) if apart > 0 else 0.0
+
+
+def by_class(table: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Precision, recall and F₁ (K,) of each class from a table of (true class, answer); 0 where nothing is counted.
+
+    >>> [v.round(2).tolist() for v in by_class(np.array([[3.0, 1.0], [0.0, 4.0]]))]
+    [[1.0, 0.8], [0.75, 1.0], [0.86, 0.89]]
+    """
+    hit, said, true = np.diag(table), table.sum(axis=0), table.sum(axis=1)
+    return _over(hit, said), _over(hit, true), _over(2.0 * hit, said + true)
+
+
+def _sided(which: int) -> Callable[..., float]:
+    def score(
+        codes: np.ndarray, predicted: np.ndarray, weight: Any = None, positive: int | None = None
+    ) -> float:
+        table = _counted(codes, predicted, weight)
+        if positive is not None and positive >= len(table):  # neither there nor said
+            return 0.0
+        values = by_class(table)[which]
+        return float(values[positive] if positive is not None else values[table.sum(axis=1) > 0].mean())
+
+    return score
+
+
+precision, recall, f1 = _sided(0), _sided(1), _sided(2)
+
+
+def average_precision(
+    codes: np.ndarray, P: FloatArray, weight: Any = None, positive: int | None = None
+) -> float:
+    """Precision at every threshold, weighted by what recall gains there; K > 2: the mean over classes present.
+
+    NaN where a class has all the rows or none.
+
+    >>> average_precision(
+    ...     np.array([0, 0, 1, 1]), np.array([[0.9, 0.1], [0.6, 0.4], [0.65, 0.35], [0.2, 0.8]])
+    ... )
+    0.8333333333333333
+    """
+    w = np.ones(len(codes)) if weight is None else np.asarray(weight, dtype=float)
+    if P.shape[1] == 2 or positive is not None:
+        k = 1 if positive is None else positive
+        return _average_precision(codes == k, P[:, k], w)
+    each = [_average_precision(codes == k, P[:, k], w) for k in range(P.shape[1]) if (codes == k).any()]
+    return float(np.mean(each)) if len(each) > 1 else float("nan")
+
+
+def _average_precision(positive: np.ndarray, score: FloatArray, weight: FloatArray) -> float:
+    values, place = np.unique(score, return_inverse=True)
+    hits = np.bincount(place, weights=weight * positive, minlength=len(values))[::-1].cumsum()
+    said = np.bincount(place, weights=weight, minlength=len(values))[::-1].cumsum()
+    if not 0 < hits[-1] < said[-1]:
+        return float("nan")
+    return float(np.diff(hits, prepend=0.0) @ _over(hits, said) / hits[-1])
+
+
 class Interval(NamedTuple):
     """A mean over resamples with the ends of its interval; NaN where there is one resample only."""
 
@@ -128,7 +230,9 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Metric:
-    """A score by its name: which way is better, how it is called and printed, what it needs, the most it can be."""
+    """A score by its name: which way is better, how it is called and printed, what it needs, what it can be at least
+    and at most, and whether it looks at one class of two (``sided``).
+    """
 
     name: str
     title: str
@@ -137,11 +241,16 @@ class Metric:
     needs: str = "probabilities"
     places: int = 3
     most: float = float("inf")
+    least: float = 0.0
+    sided: bool = False
 
     def inside(self, found: Interval) -> Interval:
         """The interval cut to what the score can be."""
-        least = -float("inf") if self.needs == "cost" else 0.0
-        return Interval(found.mean, max(found.low, least), min(found.high, self.most))
+        return Interval(found.mean, max(found.low, self.least), min(found.high, self.most))
+
+    def value(self, codes: np.ndarray, given: Any, positive: int | None = None) -> float:
+        """Of answers (n,) or probabilities (n, K), whichever it needs; ``positive`` the class of two that counts."""
+        return self.of(codes, given, positive=positive) if self.sided else self.of(codes, given)
 
 
 METRICS = {
@@ -153,7 +262,13 @@ METRICS = {
         Metric("auc", "AUC", True, auc, most=1.0),
         Metric("brier", "Brier score", False, brier, most=2.0),
         Metric("calibration_error", "calibration error", False, calibration_error, most=1.0),
-        Metric("cost", "cost", False, mean_cost, "cost"),
+        Metric("balanced_accuracy", "balanced accuracy", True, balanced_accuracy, "labels", most=1.0),
+        Metric("mcc", "MCC", True, mcc, "labels", most=1.0, least=-1.0),
+        Metric("precision", "precision", True, precision, "labels", most=1.0, sided=True),
+        Metric("recall", "recall", True, recall, "labels", most=1.0, sided=True),
+        Metric("f1", "F₁", True, f1, "labels", most=1.0, sided=True),
+        Metric("average_precision", "average precision", True, average_precision, most=1.0, sided=True),
+        Metric("cost", "cost", False, mean_cost, "cost", least=-float("inf")),
     )
 }
 
@@ -221,6 +336,7 @@ def bootstrapped(
     *,
     level: float = 0.95,
     seed: int = 0,
+    positive: int | None = None,
 ) -> dict[str, Interval]:
     """Scores of answers with the middle 95 % of their values over bootstraps of the rows, moved by the mean's bias.
 
@@ -241,8 +357,8 @@ def bootstrapped(
         if metric.needs == "cost" or (P is None and metric.needs != "labels"):
             continue
         given: Any = said if metric.needs == "labels" else P
-        value = metric.of(codes, given)
-        values = np.array([metric.of(codes[rows], given[rows]) for rows in draws])
+        value = metric.value(codes, given, positive)
+        values = np.array([metric.value(codes[rows], given[rows], positive) for rows in draws])
         values = values[np.isfinite(values)]
         if not len(values) or not np.isfinite(value):
             found[name] = Interval(value, float("nan"), float("nan"))
@@ -287,11 +403,18 @@ def holm(p: Any) -> FloatArray:
 
 
 def scores_of(
-    codes: np.ndarray, predicted: np.ndarray, P: FloatArray | None, cost: FloatArray | None
+    codes: np.ndarray,
+    predicted: np.ndarray,
+    P: FloatArray | None,
+    cost: FloatArray | None,
+    positive: int | None = None,
 ) -> dict[str, float]:
     """Every metric of the answers; NaN where it needs probabilities and there are none."""
     found = {}
     for name, metric in METRICS.items():
-        given = {"labels": (predicted,), "cost": (P, cost)}.get(metric.needs, (P,))
-        found[name] = float("nan") if any(v is None for v in given) else metric.of(codes, *given)
+        if metric.needs == "cost":
+            found[name] = float("nan") if P is None or cost is None else mean_cost(codes, P, cost)
+            continue
+        given: Any = predicted if metric.needs == "labels" else P
+        found[name] = float("nan") if given is None else metric.value(codes, given, positive)
     return found
