@@ -3,6 +3,7 @@
     0  done
     1  the data or the model cannot be used
     2  the command was not understood
+    3  compare: nothing but the classes' shares could be fitted in the time
     130  interrupted by Ctrl-C; what was finished is written
 
 A stack trace is shown only where the environment says SEPARATRIX_DEBUG=1.
@@ -20,7 +21,7 @@ from difflib import get_close_matches
 
 from separatrix.core.words import and_more
 
-OK, UNUSABLE, USAGE, INTERRUPTED = 0, 1, 2, 130
+OK, UNUSABLE, USAGE, NOTHING, INTERRUPTED = 0, 1, 2, 3, 130
 # What the library's sentences call by Python's names, and what it is called here.
 SPOKEN = (
     ("say what the columns are by kinds=", "say what the columns are by --kinds column=kind"),
@@ -35,6 +36,7 @@ SPOKEN = (
     ("models names", "--models names"),
     ("or read it piece by piece (read_chunks)", "or give part of it"),
     ("read it piece by piece (read_chunks)", "give part of it"),
+    ("or leave the plan out", "or leave --plan out"),
     ("or give cv", "or fit one model by separatrix fit, which needs no folds"),
 )
 ONE_KIND = re.compile(r"kinds=\{(['\"])(.*?)\1: '(\w+)'\}")

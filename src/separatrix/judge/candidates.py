@@ -1,19 +1,22 @@
 """The classifiers to be compared:  those of models/catalogue.py that are tried, each with its tuning, and a baseline.
 
-    CANDIDATES             name → Candidate(make, form, grows, unsuited)
+    CANDIDATES             name → Candidate(make, usual, form, grows, work, unsuited)
     read_models(…)         those asked for, in any spelling of their names, or all that suit the table
+    cheapest_first(…)      in the order of ``work(n, p, K)``, which no clock has a say in
 
 A grid that is data is searched as it stands; where it depends on the table, or the search is of another kind, a maker
-here is called by the model's name. Row V1. Cost: none; a fit is its model's.
+here is called by the model's name. Scikit-learn's histogram gradient boosting stands among them as a yardstick. Row
+V1. Cost: none; a fit is its model's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -22,7 +25,7 @@ from separatrix.data.discretise import Discretizer
 from separatrix.judge.facts import NUMBERS, TableFacts
 from separatrix.judge.fits import set_seed
 from separatrix.judge.suitability import RULES
-from separatrix.judge.tuning import Tuned, TunedRounds, TunedSVC
+from separatrix.judge.tuning import Tuned, TunedRounds, TunedSVC, Tuner
 from separatrix.models.catalogue import BY_NAME, Listed, named, plain
 from separatrix.models.ensemble.adaboost import AdaBoostClassifier
 from separatrix.models.ensemble.bagging import BaggingClassifier
@@ -31,10 +34,35 @@ from separatrix.models.generative.categorical_nb import CategoricalNB
 from separatrix.models.generative.naive_bayes import NaiveBayes
 from separatrix.models.linear.logistic import LogisticRegression
 
-FEW_CLASSES = 4  # beyond, models with weights for each class are slower than trees
+KERNEL_ROWS = 4_000  # a kernel matrix of more is not held: of larger tables the machine is given that many rows
+YARDSTICK = "sklearn_hgb"
 
+THEIRS = ("histgradientboosting", "histgradientboostingclassifier")  # what it is called too
 
 Maker = Callable[[TableFacts, int, str], Any]
+
+
+def _log(n: float) -> float:
+    return float(np.log2(max(n, 2.0)))
+
+
+# Operations of a fit with usual settings, about, from rows, columns and classes: what is tried first.
+WORK: dict[str, Callable[[float, float, float], float]] = {
+    "majority": lambda n, p, k: n,
+    "multinomial_nb": lambda n, p, k: 2 * n * p,
+    "naive_bayes": lambda n, p, k: 20 * n * p,
+    "lda": lambda n, p, k: n * p * min(n, p) + min(n, p) ** 3,
+    "qda": lambda n, p, k: n * p * min(n, p) + k * p**3,
+    "naive_bayes_cut": lambda n, p, k: 40 * n * p * _log(n),
+    "logistic": lambda n, p, k: 60 * n * p * (k if k > 2 else 1),
+    "linear_svc": lambda n, p, k: 240 * n * p * (k if k > 2 else 1),
+    "extra_trees": lambda n, p, k: 200 * n * _log(n) * p**0.5 * 4,
+    "random_forest": lambda n, p, k: 200 * n * _log(n) * p**0.5 * 12,
+    "bagged_trees": lambda n, p, k: 100 * n * _log(n) * p * 6,
+    "adaboost": lambda n, p, k: 200 * n * (p * 4 + 10 * k),
+    YARDSTICK: lambda n, p, k: 100 * n * (p + 20) * (k if k > 2 else 1) + 1e7 * k,
+    "svc": lambda n, p, k: 8 * min(n, KERNEL_ROWS) ** 2 * (p + 20),
+}
 
 
 @dataclass(frozen=True)
@@ -50,6 +78,8 @@ class Candidate:
     grows : e, the time of a fit grows as n^e
     unsuited : facts → why it does not suit the table, "" where it does
     by_name : whether it is tried only where it is named
+    most_rows : of training that it is given, a sample of larger tables; 0 for all
+    ours : whether it is a model of this library, whose file holds it
     """
 
     name: str
@@ -59,6 +89,24 @@ class Candidate:
     grows: float
     unsuited: Callable[[TableFacts], str] = RULES[""]
     by_name: bool = False
+    most_rows: int = 0
+    ours: bool = True
+
+    def usual(self, facts: TableFacts, seed: int, scoring: str) -> Any:
+        """The model with its usual settings, not yet fitted: nothing is searched for."""
+        made = self.make(facts, seed, scoring)
+        return made.usual() if isinstance(made, Tuner) else made
+
+    def tries(self, facts: TableFacts) -> int:
+        """How many settings its tuning chooses from; 1 where it has none."""
+        made = self.make(facts, 0, "log_loss")
+        return made.tries() if isinstance(made, Tuner) else 1
+
+    def work(self, facts: TableFacts, rows: int | None = None) -> float:
+        """Operations of a fit, about; of a model given by the user nothing is known, so that it comes in its turn."""
+        n = facts.n if rows is None else rows
+        told = WORK.get(self.name)
+        return float("nan") if told is None else told(n, facts.p, len(facts.classes))
 
 
 def _majority(facts: TableFacts, seed: int, scoring: str) -> Any:
@@ -84,7 +132,7 @@ def _naive_bayes_cut(facts: TableFacts, seed: int, scoring: str) -> Any:
 def _logistic(facts: TableFacts, seed: int, scoring: str) -> Any:
     shift = 10.0 if facts.has("text") else 1.0  # rows of words have length 1, whatever their number
     grid = [{"C": C * shift} for C in (0.01, 0.1, 1.0, 10.0, 100.0)]
-    return Tuned(LogisticRegression(max_iter=300), grid, scoring=scoring, random_state=seed)
+    return Tuned(LogisticRegression(C=shift, max_iter=300), grid, scoring=scoring, random_state=seed)
 
 
 def _svc(facts: TableFacts, seed: int, scoring: str) -> Any:
@@ -101,6 +149,12 @@ def _bagged_trees(facts: TableFacts, seed: int, scoring: str) -> Any:
     grid = [{"estimator__min_samples_leaf": m} for m in (1, 5)]
     bag = BaggingClassifier(DecisionTreeClassifier(), 30, random_state=seed)  # enough to choose by
     return Tuned(bag, grid, scoring=scoring, final={"n_estimators": 100}, random_state=seed)
+
+
+def _yardstick(facts: TableFacts, seed: int, scoring: str) -> Any:
+    from separatrix.judge.yardstick import HistogramBoosting
+
+    return HistogramBoosting(random_state=seed)
 
 
 _MADE: dict[str, Maker] = {
@@ -133,18 +187,23 @@ def _maker(model: Listed) -> Maker:
 
 
 def _candidates() -> dict[str, Candidate]:
-    """By name, the quickest first: in this order they are tried where times are not known (`by_guess`)."""
+    """By name, in the order in which they are named."""
     found = {
         0: Candidate("majority", "the classes' shares", _majority, None, 0.0),
         4: Candidate(
             "naive_bayes_cut", "naive Bayes of cut columns", _naive_bayes_cut, "linear", 1.0, RULES["cut"]
         ),
-    }
+        14: Candidate(
+            YARDSTICK, "scikit-learn's histogram gradient boosting", _yardstick, "linear", 1.0, RULES["dense"],
+            ours=False,
+        ),
+    }  # fmt: skip
     for name, model in BY_NAME.items():
         if (tried := model.tried) is not None:
             rule = RULES[tried.unsuited]
+            most = KERNEL_ROWS if name == "svc" else 0
             found[tried.turn] = Candidate(
-                name, model.title, _maker(model), model.reads, tried.grows, rule, tried.by_name
+                name, model.title, _maker(model), model.reads, tried.grows, rule, tried.by_name, most
             )
     return {found[turn].name: found[turn] for turn in sorted(found)}
 
@@ -159,21 +218,24 @@ def candidate_named(text: str) -> Candidate | None:
     ['svc', 'naive_bayes_cut', 'linear_svc']
     """
     asked = plain(named(text))
+    if asked in THEIRS:
+        return CANDIDATES[YARDSTICK]
     return next((c for name, c in CANDIDATES.items() if plain(name) == asked), None)
 
 
-def by_guess(names: Sequence[str], facts: TableFacts) -> list[str]:
-    """The quickest first, as far as that can be guessed: in order, but of many classes linear models come late.
+def cheapest_first(candidates: Mapping[str, Candidate], facts: TableFacts) -> list[str]:
+    """Names in the order of the work of a fit: of table and models alone. The user's own keep their turns.
 
     >>> import numpy as np
     >>> facts = TableFacts.of(np.eye(12)[:, :6], np.arange(12) % 6)
-    >>> by_guess(["lda", "logistic", "extra_trees", "svc"], facts)
-    ['lda', 'extra_trees', 'logistic', 'svc']
+    >>> cheapest_first({name: CANDIDATES[name] for name in ("svc", "logistic", "lda")}, facts)
+    ['lda', 'logistic', 'svc']
     """
-    late = ("logistic", "linear_svc") if len(facts.classes) > FEW_CLASSES else ()
-    place = {name: float(i) for i, name in enumerate(names)}
-    after = max((place[m] for m in ("extra_trees", "adaboost") if m in place), default=-1.0)
-    return sorted(names, key=lambda m: max(place[m], after + 0.5) if m in late else place[m])
+    last, known = 0.0, {}
+    for name, candidate in candidates.items():
+        work = candidate.work(facts)
+        known[name] = last = work if work == work else last
+    return sorted(candidates, key=lambda m: known[m])
 
 
 def read_models(models: Any, facts: TableFacts) -> tuple[dict[str, Candidate], dict[str, str]]:

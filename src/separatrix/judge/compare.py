@@ -1,13 +1,14 @@
 """Every suitable model on the same folds, under a budget of seconds: a ranking that says which differences are real.
 
-    score(m) = mean over folds of  score(m tuned and fitted to the other folds, the fold)
+    score(m) = mean over folds of  score(m fitted to the other folds, the fold)
     ranked by log loss, accuracy, AUC or cost, each ± t_{J−1} √((1/J + n_test/n_train) s²)
 
-Settings are chosen inside the training part of each fold (nested cross-validation), so that no judged row had a say
-in the model that is judged on it. Notes [726] (learning curves), [6321] "A built-in overfitting knob". Row V1. Parts:
-alerts.py (before), candidates.py (which models), folds.py, schedule.py (the work), ranking.py, comparison.py (the
-outcome).
-Cost: models × folds × (settings × 3 + 1) fits, as far as the budget lets.
+Every model is tried with its usual settings, those that may win on all folds, and tuned. Settings are chosen inside
+the training part of each fold (nested cross-validation), so that no judged row had a say in the model that is judged
+on it. Notes [726] (learning curves), [6321] "A built-in overfitting knob". Row V1. Parts: alerts.py (before),
+candidates.py (which models), folds.py, course.py (what comes next), schedule.py (the work), plan.py (to run it
+again), ranking.py, comparison.py (the outcome).
+Cost: models × folds fits, and (settings × 3 + 1) × folds of those tuned, as far as the budget lets.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from separatrix.core.words import joined
@@ -30,15 +31,17 @@ from separatrix.data.door import is_count, read_labels
 from separatrix.data.engine import available_cores, current_engine
 from separatrix.data.interrupts import until_interrupted
 from separatrix.judge.alerts import Alert, alerts
-from separatrix.judge.budget import BASELINE, Allowed
+from separatrix.judge.budget import Allowed
 from separatrix.judge.candidates import Candidate, read_models
-from separatrix.judge.comparison import Comparison, Refits
-from separatrix.judge.contest import Contest
+from separatrix.judge.comparison import Comparison, Refits, Standing
+from separatrix.judge.contest import BASELINE, Contest
 from separatrix.judge.facts import TableFacts, encoder_of, read_two, read_X
 from separatrix.judge.fits import answers, codes_in
-from separatrix.judge.folds import read_splits, unjudged
+from separatrix.judge.folds import read_splits, sample, unjudged
+from separatrix.judge.plan import Plan
+from separatrix.judge.progress import Progress
 from separatrix.judge.ranking import rank
-from separatrix.judge.schedule import Progress, Race
+from separatrix.judge.schedule import Race
 from separatrix.judge.scores import METRICS, Interval, metric_of, read_cost, scores_of
 from separatrix.judge.tuning import settled
 from separatrix.models.parameters import seed_of, threads
@@ -56,6 +59,8 @@ def compare(
     cost: Any = None,
     cv: Any = None,
     budget: float | None = 60.0,
+    kept: float = 0.0,
+    plan: Any = None,
     test: Any = None,
     kinds: Mapping[str, str] | None = None,
     level: float = 0.95,
@@ -77,14 +82,21 @@ def compare(
     y : labels of any kind
     models : None for every model that suits; a name, a list of names and estimators, or {name: estimator}. Names:
         majority, naive_bayes, naive_bayes_cut, multinomial_nb, lda, qda, logistic, linear_svc, svc, adaboost,
-        bagged_trees, extra_trees; and random_forest, which None leaves out
+        bagged_trees, extra_trees, random_forest; and sklearn_hgb, scikit-learn's
+        histogram gradient boosting, as a yardstick.
+        majority is a floor: it never comes first where another has a score
     metric : what ranks, "log_loss", "accuracy", "auc", "brier" or "cost"
     cost : (K, K), C_kl the cost of saying l when k is true, or {(true, said): cost}; for ``metric="cost"``
     cv : None for 5 folds, twice where the budget lets (fewer where a class is small; rows of a class of fewer than 3
         are learned from in every fold and judged in none); a number of folds; (folds, repetitions); a splitter of
         scikit-learn; or (train, test) pairs of row numbers
-    budget : seconds, about, the winner's fit to all rows among them; None for no limit. Models that do not fit in are
-        cut and listed with the reason. A fit under way is ended between two fits of its tuning
+    budget : seconds, about, the winner's fit to all rows among them; None for no clock, which is exactly repeatable.
+        Every model is tried on a first fold, of large tables on samples; then those that may win on all folds; then
+        those are tuned; then folds are repeated. The order depends on table, seed and scores alone: a budget says
+        how far it goes. A model that has a score stays in the table, with the folds and rows it was judged on
+    kept : seconds of the budget that are left for what the caller does afterwards
+    plan : what an earlier comparison did (``Comparison.plan``, its ``to_dict()``, or a file of that), to be run again
+        to the same numbers, without a clock; refused for another table
     test : (X, y) kept apart: the models, fitted to all rows, are judged on it too
     kinds : {column: kind} of a frame, where the rules of tables/kinds.py should not decide
     level : confidence of the intervals, and 1 − that of the tests
@@ -96,7 +108,7 @@ def compare(
     Returns
     -------
     :class:`Comparison` : ``ranking``, ``scores``, ``differences``, ``best_model``, ``models``, ``alerts``, ``cut``,
-        ``seed``, ``out_of_fold()``, ``confusion()``, ``to_frame()``, ``plot()``; a table when printed. Ctrl-C keeps
+        ``seed``, ``plan``, ``standing``, ``out_of_fold()``, ``confusion()``, ``to_frame()``, ``plot()``; a table when printed. Ctrl-C keeps
         what is finished
 
     Examples
@@ -116,6 +128,7 @@ def compare(
         X, y, kinds = X.frame, X.labels, {**X.kinds, **(kinds or {})}
     chosen = metric_of(metric, RANKED_BY)
     _check(budget, level, n_jobs)
+    again = None if plan is None else Plan.read(plan)
     X = read_X(X)
     n = _num_samples(X)
     if y is None:
@@ -125,9 +138,9 @@ def compare(
         raise ValueError('metric="cost" needs cost, a matrix or {(true class, answer): cost}')
     matrix = None if cost is None else read_cost(cost, classes)
     facts = TableFacts.of(X, labels, kinds)
-    candidates, unsuited = read_models(models, facts)
+    candidates, unsuited = read_models(models if models is not None or again is None else [*again.models], facts)
     _check_probabilities(candidates, chosen.name, facts)
-    seed = seed_of(random_state)
+    seed = seed_of(random_state) if again is None else again.seed
     splits = tuple(read_splits(cv, codes, classes, seed))
     tested = None if test is None else _read_test(test, X, classes)
     tell = _teller(on_progress, verbose)
@@ -135,9 +148,6 @@ def compare(
     odd = tuple(alerts(X, labels, kinds=kinds))
     if cv is None and (small := unjudged(codes, classes)):
         odd = (*small, *(a for a in odd if a.kind != "imbalance"))
-    seconds = time.perf_counter() - began
-    told = f"{len(odd)} alerts" if odd else "nothing odd about the table"
-    tell(Progress(kind="alerts", message=told, seconds=seconds, budget=budget, data=odd))
     with threads(n_jobs):
         engine = current_engine()
         workers = 1 if engine.kind == "serial" else engine.workers or available_cores()
@@ -153,8 +163,15 @@ def compare(
         cost=matrix,
         seed=seed,
     )
-    allowed = Allowed(began=began, seconds=budget, workers=workers, fits_all=tested is not None)
-    race = Race(contest, allowed, tell=tell)
+    limit = budget if again is None else None
+    allowed = Allowed(
+        began=began, seconds=limit, workers=workers, kept=float(kept), fits_all=tested is not None
+    )
+    race = Race(contest, allowed, tell=tell, plan=again)
+    if again is not None:
+        again.check(contest, race.table())
+    told = f"{len(odd)} alerts" if odd else "nothing odd about the table"
+    race.say("alerts", None, -1, told, odd)
     race.run()
     return _outcome(race, tested, odd, unsuited, level)
 
@@ -162,42 +179,50 @@ def compare(
 def _outcome(
     race: Race, tested: Any, odd: tuple[Alert, ...], unsuited: Mapping[str, str], level: float
 ) -> Comparison:
-    contest = race.contest
-    ranking = rank(contest, race.results, _rankable(race), level)
+    contest, course = race.contest, race.course
+    ranking = rank(course, _rankable(race), level)
     best = ranking.names[0]
-    refits = Refits(ranking.names, partial(fitted_to_all, contest))
+    standing = {m: _standing(race, m, ranking.results[m]) for m in ranking.names}
+
+    def fit(name: str) -> Any:
+        return fitted_to_all(contest, name, standing[name].tuned, standing[name].rows)
+
+    refits = Refits(ranking.names, fit)
     on_test: dict[str, dict[str, Interval]] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the folds' own warnings say the same
         if not race.interrupted:
             with until_interrupted() as watch:
-                race.say("refit", best, -1, f"{best} is fitted to all rows")
+                race.say("refit", best, -1, f"{best} is fitted to {_all(standing[best])}")
                 _ = refits[best]
                 for name in ranking.names if tested is not None else ():
-                    if name == best or race.to_refit(name) <= race.left():
+                    if name == best or race.to_refit(name) <= race.allowed.left():
                         on_test[name] = _on_test(refits[name], tested, contest, level)
             race.interrupted = watch.interrupted
-    spent = race.elapsed()
+    spent = race.allowed.elapsed()
     race.say("done", None, -1, f"{len(ranking.names)} models ranked in {spent:.1f} s")
-    cut = {m: why for m, why in {**race.cut, **unsuited}.items() if m not in ranking.names}
+    unranked = {m: text for m, text in race.reasons.said.items() if m not in ranking.names}
+    cut = {m: why for m, why in {**unranked, **unsuited}.items() if m not in ranking.names}
     blind = [m for m in ranking.names if contest.facts.has("text") and contest.candidates[m].form == "native"]
+    remarks = (f"{joined(blind)} do{'es' * (len(blind) == 1)} not see the text.",) if blind else ()
     return Comparison(
         metric=contest.metric,
         ranking=ranking.names,
         scores=ranking.scores,
-        folds=tuple(race.results.values()),
+        folds=tuple(r for m in ranking.names for r in ranking.results[m]),
         splits=tuple(contest.splits),
-        used=ranking.used,
+        used=tuple(r.split for r in ranking.results[best]),
         differences=ranking.differences,
         models=refits,
         tested=on_test,
         alerts=odd,
-        forecast=race.forecast(),
         cut=cut,
-        reasons={m: race.reasons.get(m, "unsuited") for m in cut},
-        needed=race.needed(),
-        called_off=tuple(sorted(race.called_off & set(cut))),
+        reasons={m: race.reasons.kinds.get(m, "unsuited") for m in cut},
+        standing=standing,
+        more=race.more(),
+        plan=race.made_plan(race.table()),
         titles={m: c.title for m, c in contest.candidates.items()},
+        theirs=tuple(m for m, c in contest.candidates.items() if not c.ours),
         classes=contest.facts.classes,
         codes=contest.codes,
         cost=contest.cost,
@@ -207,40 +232,60 @@ def _outcome(
         interrupted=race.interrupted,
         warned=race.warned,
         seed=contest.seed,
-        remarks=(f"{joined(blind)} do{'es' * (len(blind) == 1)} not see the text.",) if blind else (),
+        floor_only=best == BASELINE and len(contest.candidates) > 1,
+        remarks=remarks,
+    )
+
+
+def _all(standing: Standing) -> str:
+    return "all rows" if standing.rows >= standing.of_rows else f"{standing.rows:,} of {standing.of_rows:,} rows"
+
+
+def _standing(race: Race, name: str, own: tuple[Any, ...]) -> Standing:
+    """What a model was judged on, and is fitted to."""
+    contest = race.contest
+    trained, most = max(r.rows for r in own), max(len(contest.splits[r.split].train) for r in own)
+    held = trained < min(len(contest.splits[r.split].train) for r in own)
+    return Standing(
+        folds=len(own),
+        of_folds=contest.folds,
+        rows=trained if held else contest.facts.n,
+        of_rows=contest.facts.n,
+        trained=trained,
+        of_trained=most,
+        judged=sum(len(r.test) for r in own),
+        tuned=own[0].tuned,
+        kind=race.reasons.kinds.get(name, ""),
+        why=race.reasons.said.get(name, ""),
     )
 
 
 def _rankable(race: Race) -> list[str]:
-    """Models that finished a whole repetition; where none did, those with as many folds as any."""
-    done = {
-        m: sum((m, s) in race.results for s in range(len(race.contest.splits)))
-        for m in race.contest.candidates
-    }
-    need = max(min(race.contest.folds, max(done.values(), default=0)), 1)
-    names = [m for m, count in done.items() if count >= need and m not in race.errors]
-    for m, count in done.items():
-        if m not in names and m not in race.cut:
-            race.cut[m], race.reasons[m] = f"{count} of {race.contest.folds} folds were finished", "time"
+    """Every model that has a score."""
+    names = [m for m in race.contest.candidates if race.course.own(m)]
     rivals = [m for m in race.contest.candidates if m != BASELINE]
     broken = bool(rivals) and all(m in race.errors for m in rivals)
     if names and not broken:
         return names
-    if broken or (race.errors and not names):
+    if race.errors:
         name, error = next(iter(race.errors.items()))
         error.add_note(f"while fitting {name} to a fold")
         raise error
     if race.interrupted:
         raise KeyboardInterrupt
-    reasons = "; ".join(f"{m}: {why}" for m, why in list(race.cut.items())[:3])
+    reasons = "; ".join(f"{m}: {why}" for m, why in list(race.reasons.said.items())[:3])
     raise ValueError(f"no model finished within the budget ({reasons}): give more seconds, or fewer models")
 
 
-def fitted_to_all(contest: Contest, name: str) -> Any:
-    """The tuned model on all rows, behind its encoder: a plain pipeline without the search."""
+def fitted_to_all(contest: Contest, name: str, tuned: bool = True, rows: int | None = None) -> Any:
+    """The model on all rows, or a sample of ``rows``, behind its encoder: a plain pipeline without the search."""
     encoder = encoder_of(contest.facts, contest.candidates[name].form)
-    table = contest.X if encoder is None else encoder.fit_transform(contest.X)
-    model = settled(contest.made(name).fit(table, contest.labels))
+    X, labels = contest.X, contest.labels
+    if rows is not None and rows < len(labels):
+        kept = sample(contest.codes, rows, contest.seed)
+        X, labels = _safe_indexing(X, kept), labels[kept]
+    table = X if encoder is None else encoder.fit_transform(X)
+    model = settled(contest.made(name, tuned).fit(table, labels))
     return model if encoder is None else Pipeline([("columns", encoder), ("model", model)])
 
 

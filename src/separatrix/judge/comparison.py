@@ -19,10 +19,11 @@ from separatrix.core.words import joined
 from separatrix.data.extras import data_frame, pyplot
 from separatrix.inference.summary import Summary
 from separatrix.judge.alerts import Alert
-from separatrix.judge.budget import short
-from separatrix.judge.contest import FoldResult
+from separatrix.judge.contest import BASELINE, FoldResult
 from separatrix.judge.folds import Split
+from separatrix.judge.plan import Plan
 from separatrix.judge.ranking import Difference
+from separatrix.judge.reasons import folds_in_words, rows_in_words
 from separatrix.judge.scores import METRICS, Interval
 
 if TYPE_CHECKING:
@@ -66,6 +67,47 @@ class Refits(Mapping[str, Any]):
         return f"models: {', '.join(self._names)}; fitted to all rows: {', '.join(self.fitted) or 'none yet'}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """What a model was judged on.
+
+    folds, of_folds : that it has, and those of one repetition
+    trained, of_trained : rows of training in a fold, and those there are
+    rows, of_rows : that it is fitted to in the end, and those of the table
+    judged : rows, over all its folds
+    tuned : whether it stands for itself with settings chosen
+    kind, why : "behind", "rows", "failed" or "", and in words, where it was not followed to the end
+    """
+
+    folds: int
+    of_folds: int
+    trained: int
+    of_trained: int
+    rows: int
+    of_rows: int
+    judged: int
+    tuned: bool
+    kind: str = ""
+    why: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether it was judged on all folds of a repetition, fitted to all rows of training."""
+        return self.folds >= self.of_folds and self.trained >= self.of_trained
+
+    @property
+    def words(self) -> str:
+        """On what.
+
+        >>> given = dict(of_folds=5, of_trained=26972, rows=33715, of_rows=33715, judged=1, tuned=False)
+        >>> Standing(folds=1, trained=4000, **given).words
+        '1 fold of 5, 4,000 of 26,972 rows'
+        """
+        said = [] if self.folds >= self.of_folds else [folds_in_words(self.folds, self.of_folds)]
+        said += [] if self.trained >= self.of_trained else [rows_in_words(self.trained, self.of_trained)]
+        return ", ".join(said) or folds_in_words(self.folds, self.of_folds)
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Comparison:
     """What :func:`~separatrix.compare` finds; it prints as a ranked table.
@@ -76,17 +118,20 @@ class Comparison:
     ranking : names, best first
     scores : name → metric → Interval (mean, low, high): log_loss, accuracy, auc, calibration_error, brier, error,
         cost (NaN without a cost), seconds (of one fit)
-    folds : FoldResult of every finished (model, split): scores, seconds, answers, probabilities
+    folds : FoldResult of every (model, split) that counts: scores, seconds, answers, probabilities, rows
     splits : Split (repeat, fold, train, test) of each
-    used : numbers of the splits that all ranked models finished; the scores are of those
+    used : numbers of the splits that the best was judged on
+    standing : name → Standing: the folds and rows that a model was judged on, and why they are not all
+    plan : Plan of what ran; ``compare(…, plan=found.plan)`` runs it again to the same numbers
+    more : what a larger budget could change, a sentence or nothing
+    floor_only : whether nothing but the classes' shares could be fitted
+    theirs : names of models that are scikit-learn's
     differences : Difference of each other model from the best
     models : name → fitted to all rows; the best is ready, others are fitted when asked for
     tested : name → metric → Interval on the rows given as ``test``; empty without
     alerts : what is odd about the table
-    forecast : name → seconds that were expected of all folds
-    cut : name → why it is not ranked, in words
-    reasons : name → "time", "unsuited" or "failed", of those cut
-    needed : seconds that a repetition of all models would have taken, about; NaN where that is not known
+    cut : name → why it has no score, in words
+    reasons : name → "time", "unsuited" or "failed", of those
     titles : name → in words
     classes, codes : the labels, and the number (n,) of each row's
     cost : (K, K) or None
@@ -95,9 +140,8 @@ class Comparison:
     interrupted : whether Ctrl-C cut it short
     warned : (category, the model and the first text, how often) of warnings while fitting to the folds; those that
         name a row are left out: its number is its place in the fold
-    seed : of folds and models (``random_state``); with it, and time enough, the same table gives the same numbers
+    seed : of folds and models (``random_state``); with it and the ``plan`` the same table gives the same numbers
     remarks : sentences on what the models saw
-    called_off : models cut as a fold took too long: of them ``forecast`` is the least
     """
 
     metric: str
@@ -110,7 +154,6 @@ class Comparison:
     models: Refits
     tested: Mapping[str, Mapping[str, Interval]]
     alerts: tuple[Alert, ...]
-    forecast: Mapping[str, float]
     cut: Mapping[str, str]
     titles: Mapping[str, str]
     classes: np.ndarray
@@ -123,9 +166,12 @@ class Comparison:
     warned: tuple[tuple[type[Warning], str, int], ...]
     seed: int
     reasons: Mapping[str, str]
-    needed: float
+    standing: Mapping[str, Standing]
+    plan: Plan
+    more: str = ""
+    floor_only: bool = False
+    theirs: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
-    called_off: tuple[str, ...] = ()
 
     @property
     def best(self) -> str:
@@ -152,7 +198,7 @@ class Comparison:
         known = [(r, r.P) for r in own if r.P is not None]
         if not known:
             raise ValueError(f"{name!r} has no probabilities in repetition {repeat}")
-        rows = np.concatenate([self.splits[r.split].test for r, _ in known])
+        rows = np.concatenate([r.test for r, _ in known])
         P = np.vstack([p for _, p in known])
         order = np.argsort(rows, kind="stable")
         return rows[order], P[order]
@@ -163,7 +209,7 @@ class Comparison:
         table = np.zeros((len(self.classes), len(self.classes)), dtype=int)
         for r in self.folds:
             if r.model == name and self.splits[r.split].repeat == 0:
-                np.add.at(table, (self.codes[self.splits[r.split].test], r.predicted), 1)
+                np.add.at(table, (r.codes, r.predicted), 1)
         labels = [str(c) for c in self.classes.tolist()]
         return data_frame({label: table[:, k] for k, label in enumerate(labels)}, labels)
 
@@ -187,13 +233,16 @@ class Comparison:
                 columns[f"{name}_high"] = [r.high for r in rows]
             real = {d.model: d.real for d in self.differences}
             columns["worse"] = [real.get(m, False) for m in self.ranking]
+            columns["folds"] = [self.standing[m].folds for m in self.ranking]
+            columns["rows"] = [self.standing[m].trained for m in self.ranking]
+            columns["tuned"] = [self.standing[m].tuned for m in self.ranking]
             return data_frame(columns, self.ranking)
         if what == "folds":
             own = sorted(self.folds, key=lambda r: (r.split, r.model))
             places = [self.splits[r.split] for r in own]
             columns = {"model": [r.model for r in own], "repeat": [s.repeat for s in places]}
-            columns |= {"fold": [s.fold for s in places], "n_train": [len(s.train) for s in places]}
-            columns["n_test"] = [len(s.test) for s in places]
+            columns |= {"fold": [s.fold for s in places], "n_train": [r.rows for r in own]}
+            columns |= {"n_test": [len(r.test) for r in own], "tuned": [r.tuned for r in own]}
             kept = [m for m in METRICS if m != "cost" or self.cost is not None]
             columns |= {m: [r.scores[m] for r in own] for m in kept}
             columns["seconds"] = [r.seconds for r in own]
@@ -217,19 +266,28 @@ class Comparison:
             if name != shown[-1]:
                 columns[f"{name} ±"] = np.array([r.half for r in rows])
                 labels[f"{name} ±"], formats[f"{name} ±"] = "±", formats[name]
-        columns["seconds"] = np.array([self.scores[m]["seconds"].mean for m in self.ranking])
-        formats["seconds"], labels["seconds"] = ".3f", "s/fit"
+        if len({self.standing[m].folds for m in self.ranking}) > 1:
+            columns["folds"] = np.array([float(self.standing[m].folds) for m in self.ranking])
+            formats["folds"], labels["folds"] = ".0f", "folds"
+        else:
+            columns["seconds"] = np.array([self.scores[m]["seconds"].mean for m in self.ranking])
+            formats["seconds"], labels["seconds"] = ".3f", "s/fit"
         index = tuple(self.titles[m] if len(m) > 24 else m for m in self.ranking)
         n = len(self.codes)
         header = (
             ("Rows", f"{n:,}, {len(self.classes)} classes"),
             ("Ranked by", METRICS[self.metric].title),
-            ("Judged on", f"the same {len(self.used)} folds, seed {self.seed}"),
+            ("Judged on", self._judged_on()),
             ("Time", f"{self.seconds:.1f} s" + (f" of {self.budget:g} s" if self.budget else "")),
         )
         return Summary(
             "Models compared by cross-validation", header, index, columns, self.notes, formats, labels
         )
+
+    def _judged_on(self) -> str:
+        same = all(self.standing[m].folds == len(self.used) and self.standing[m].whole for m in self.ranking)
+        many = f"{len(self.used)} fold{'s' * (len(self.used) != 1)}"
+        return f"the same {many}, seed {self.seed}" if same else f"{many} of the best, seed {self.seed}"
 
     def text(self, width: int = WIDTH) -> str:
         """The table, and its notes wrapped to ``width`` columns."""
@@ -243,20 +301,52 @@ class Comparison:
         """Which differences are real, what was cut and why, in sentences."""
         share = f"{self.level * 100:g} %"
         said = [
-            f"± is half of a {share} interval of the mean over folds (corrected resampled t); calib. is the "
-            "calibration error."
+            f"± is half of a {share} interval of the mean over folds (corrected resampled t; of fewer than a "
+            "repetition, by the rows judged); calib. is the calibration error."
         ]
         said += self.verdict
         if self.tested:
             said.append(self._on_test())
             late = [m for m in self.ranking if m not in self.tested]
             said += [f"No time was left to judge {joined(late)} on the test rows."] if late else []
-        said += [*self.remarks, *self._not_ranked()]
+        said += [*self.remarks, *self.partly, *self._not_ranked()]
+        said += [self.more] if self.more else []
         if self.interrupted:
             said.append("Interrupted: the table is of what was finished.")
         for kind, text, times in self.warned:
             said.append(f"{text} ({kind.__name__}{f', {times} times' if times > 1 else ''})")
         return tuple(said)
+
+    @property
+    def partly(self) -> list[str]:
+        """Who was judged on fewer folds or rows, and why, in sentences."""
+        groups: dict[tuple[str, str], list[str]] = {}
+        for m in self.ranking:
+            own = self.standing[m]
+            if not own.whole:
+                groups.setdefault((own.words, "" if own.kind == "rows" else own.kind), []).append(m)
+        said = []
+        for (words, kind), names in groups.items():
+            was = "was" if len(names) == 1 else "were"
+            far = ", far behind there" if kind == "behind" else ""
+            said.append(f"{joined(names)} {was} judged on {words}{far}.")
+        said += [f"{m}: {textwrap.shorten(s.why, CLIP, placeholder=' …')}." for m, s in self.standing.items()
+                 if s.kind in ("rows", "failed")]  # fmt: skip
+        if self.standing[self.best].rows < self.standing[self.best].of_rows:
+            few = rows_in_words(self.standing[self.best].rows, self.standing[self.best].of_rows)
+            said.append(f"The model kept, {self.best}, is fitted to {few}.")
+        tuned = [m for m in self.ranking if self.standing[m].tuned]
+        said += [f"Tuned inside each fold: {joined(tuned)}; the others have their usual settings."] if tuned else []
+        if self.best in self.theirs:
+            own_best = self.best_of_ours
+            named = f"; the best of ours is {own_best}" if own_best else ""
+            said.append(f"{self.best} is scikit-learn's, tried as a yardstick{named}.")
+        return said
+
+    @property
+    def best_of_ours(self) -> str | None:
+        """The first in the ranking that is a model of this library; None where there is none but the floor."""
+        return next((m for m in self.ranking if m not in self.theirs and m != BASELINE), None)
 
     def _on_test(self) -> str:
         """The scores on the test rows, the best model's with its interval."""
@@ -273,18 +363,7 @@ class Comparison:
         of = {
             why: [m for m in self.cut if self.reasons.get(m) == why] for why in ("time", "unsuited", "failed")
         }
-        said = []
-        if of["time"]:
-            each = {m: self.forecast.get(m, np.nan) / (len(self.splits) + 1) for m in of["time"]}
-            over = {m: "over " * (m in self.called_off) for m in each}
-            named = [
-                m + (f" ({over[m]}{short(s)} a fold)" if np.isfinite(s) else "") for m, s in each.items()
-            ]
-            enough = ""
-            if np.isfinite(self.needed):
-                much = f"{_rounded(self.needed)} s"
-                enough = f"; it takes more than {much}" if any(over.values()) else f"; about {much} would do"
-            said.append(f"Not ranked for want of time: {joined(named)}{enough}.")
+        said = [f"No score of {m}: {self.cut[m]}." for m in of["time"]]
         groups: dict[str, list[str]] = {}
         for m in of["unsuited"]:
             groups.setdefault(self.cut[m], []).append(m)
@@ -298,12 +377,23 @@ class Comparison:
     @property
     def verdict(self) -> list[str]:
         """Which differences are real, in one or two sentences."""
+        if self.floor_only:
+            return [
+                "Nothing but the classes' shares could be fitted, which say nothing of any row: give more seconds."
+            ]
         if not self.differences:
             return [f"{self.best} alone was ranked."]
         real = [d.model for d in self.differences if d.real]
         same = [d.model for d in self.differences if not d.real]
         by = METRICS[self.metric].title
         said = []
+        floor = next((d for d in self.differences if d.model == BASELINE and d.mean < 0), None)
+        if floor is not None:
+            said.append(
+                f"No model does better than the classes' shares ({BASELINE}), by {abs(floor.mean):.3g} of {by}: the "
+                "columns may say nothing of the class."
+            )
+            same = [m for m in same if m != BASELINE]
         if same:
             said.append(
                 f"{self.best} comes first by {by}, but {joined(same)} cannot be told from it: the folds differ more "
@@ -362,13 +452,3 @@ class Comparison:
         return above + self.table().to_html()
 
     _repr_html_ = to_html
-
-
-def _rounded(seconds: float) -> int:
-    """Up to a number that reads well.
-
-    >>> _rounded(7.2), _rounded(83.0), _rounded(431.0)
-    (10, 90, 450)
-    """
-    step = 10 if seconds <= 100 else 50 if seconds <= 1000 else 500
-    return int(np.ceil(seconds / step)) * step

@@ -1,22 +1,49 @@
-"""What is compared:  a table, models, and the folds on which all of them are judged. Row V1."""
+"""What is compared:  a table, models, the folds on which all of them are judged, and a step of the work. Row V1."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.judge.candidates import Candidate
 from separatrix.judge.facts import TableFacts
-from separatrix.judge.folds import Split
+from separatrix.judge.folds import Split, sample
+from separatrix.judge.scores import METRICS
+
+BASELINE = "majority"  # a floor: it costs nothing, and does not win by default of others
+LADDER = (1_000, 4_000, 16_000, 64_000, 256_000)  # rows of training on the way to all of them
+JUDGED = 2  # rows judged for each row of training, at most, where not all are trained on
+GROUPS = 20  # parts of the judged rows, left out in turn, that say how sure a score of one fold is
+
+
+class Step(NamedTuple):
+    """A fit and its answers: a model, with its usual settings or tuned, on ``rows`` of a split's training rows."""
+
+    model: str
+    tuned: bool
+    split: int
+    rows: int
 
 
 @dataclass(frozen=True, eq=False)
 class FoldResult:
-    """A model on a split: its scores, seconds of the fit, answers (m,) and P (m, K), None without probabilities."""
+    """A model on a split.
+
+    model, split : whose, and where
+    scores : by metric
+    seconds : of the fit
+    predicted, P : answers (m,), and probabilities (m, K) or None
+    test : rows judged (m,)
+    rows : rows of training
+    tuned : whether settings were chosen, inside the training rows
+    took : seconds of the fit and the answers together
+    codes, cost : of the rows judged, and the costs
+    """
 
     model: str
     split: int
@@ -24,6 +51,38 @@ class FoldResult:
     seconds: float
     predicted: np.ndarray
     P: FloatArray | None
+    test: np.ndarray
+    rows: int
+    tuned: bool
+    took: float
+    codes: np.ndarray
+    cost: FloatArray | None
+
+    @cached_property
+    def _kept(self) -> dict[str, FloatArray]:
+        return {}
+
+    def without_parts(self, metric: str) -> FloatArray:
+        """The score without each of GROUPS parts of the rows judged, in turn: a jackknife. NaN where it has none."""
+        if metric not in self._kept:
+            place = np.arange(len(self.codes)) % GROUPS
+            self._kept[metric] = np.array([self._score(metric, place != g) for g in range(GROUPS)])
+        return self._kept[metric]
+
+    def score_on(self, metric: str, rows: np.ndarray) -> float:
+        """The score on some of the rows judged, by their numbers in the table."""
+        if len(rows) == len(self.test):
+            return self.scores[metric]
+        return self._score(metric, np.isin(self.test, rows))
+
+    def _score(self, metric: str, kept: np.ndarray) -> float:
+        found = METRICS[metric]
+        P = None if self.P is None else self.P[kept]
+        if not kept.any() or (P is None and found.needs != "labels"):
+            return float("nan")
+        if found.needs == "cost":
+            return float("nan") if self.cost is None else float(found.of(self.codes[kept], P, self.cost))
+        return float(found.of(self.codes[kept], self.predicted[kept] if found.needs == "labels" else P))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -54,6 +113,30 @@ class Contest:
         """Splits of one repetition."""
         return max(sum(s.repeat == self.splits[0].repeat for s in self.splits), 1)
 
-    def made(self, name: str) -> Any:
-        """The model, its tuning around it, not yet fitted."""
-        return self.candidates[name].make(self.facts, self.seed, self.scoring)
+    def made(self, name: str, tuned: bool = True) -> Any:
+        """The model, not yet fitted: its tuning around it, or as it usually is."""
+        candidate = self.candidates[name]
+        make = candidate.make if tuned else candidate.usual
+        return make(self.facts, self.seed, self.scoring)
+
+    def rungs(self, split: int = 0) -> list[int]:
+        """Numbers of rows of training, fewest first: the ladder as far as half of them, then all.
+
+        They depend on the table alone, so that the same rows are met whatever the machine and the budget.
+        """
+        most = len(self.splits[split].train)
+        return [rows for rows in LADDER if 2 * rows <= most] + [most]
+
+    def rows_of(self, step: Step) -> tuple[np.ndarray, np.ndarray]:
+        """(rows of training, rows judged) of a step: all of the split's, or a part of each, classes in proportion."""
+        split = self.splits[step.split]
+        if step.rows >= len(split.train):
+            return split.train, split.test
+        few = split.train[sample(self.codes[split.train], step.rows, self.seed)]
+        if self.most(step.model) <= step.rows:  # it is never fitted to more, so these are its folds
+            return few, split.test
+        return few, split.test[sample(self.codes[split.test], JUDGED * step.rows, self.seed)]
+
+    def most(self, name: str) -> int:
+        """Rows of training that a model is given at most."""
+        return self.candidates[name].most_rows or max(len(s.train) for s in self.splits)

@@ -1,66 +1,68 @@
 """Splits of a table in the form that a model wants:  encoded once, for all models that want it. Row V1.
 
-Cost: an encoding a split and form; memory for those that models to come wait for, at most HELD bytes of them.
+Cost: an encoding a split, form and number of rows; memory for at most HELD bytes of them, the last used.
 """
 
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from separatrix.judge.contest import Contest
+from separatrix.judge.budget import working
+from separatrix.judge.contest import Contest, Step
 from separatrix.judge.facts import encoder_of
 
-HELD = 1 << 29  # bytes of encoded tables kept for the models to come
+HELD = 1 << 29  # bytes of encoded tables kept for the steps to come
 
-Key = tuple[int, str | None]  # split, form
+Key = tuple[int, str | None, int, int]  # split, form, rows of training, rows judged
 
 
 class EncodedSplits:
-    """(X_train, X_test) by split and form, from any thread; ``seconds`` to encode one, by form."""
+    """(X_train, X_test) by split, form and rows, from any thread; ``rate``: seconds to encode a row, by form."""
 
     def __init__(self, contest: Contest):
         self.contest = contest
-        self.seconds: dict[str | None, float] = {}
+        self.rate: dict[str | None, float] = {}
         self._lock = threading.Lock()
         self._held: dict[Key, tuple[threading.Lock, list[Any]]] = {}
         self._sizes: dict[Key, int] = {}  # bytes
 
-    def of(self, s: int, form: str | None) -> tuple[Any, Any]:
+    def of(self, step: Step, train: np.ndarray, test: np.ndarray) -> tuple[Any, Any]:
+        form = self.contest.candidates[step.model].form
+        key = (step.split, form, len(train), len(test))
         with self._lock:
-            lock, held = self._held.setdefault((s, form), (threading.Lock(), []))
+            lock, held = self._held.setdefault(key, (threading.Lock(), []))
         with lock:
             if not held:
-                split = self.contest.splits[s]
-                start = time.perf_counter()
-                held.append(self.fresh(split.train, split.test, form))
-                self.seconds[form] = time.perf_counter() - start
-                self._sizes[s, form] = sum(map(_bytes, held[0]))
+                start = working()
+                held.append(self._fresh(train, test, form))
+                self.rate[form] = (working() - start) / (len(train) + len(test))
+                self._sizes[key] = sum(map(_bytes, held[0]))
         return held[0]
 
-    def fresh(self, train: np.ndarray, test: np.ndarray, form: str | None) -> tuple[Any, Any]:
-        """Rows to fit to and rows to judge, not kept."""
+    def _fresh(self, train: np.ndarray, test: np.ndarray, form: str | None) -> tuple[Any, Any]:
         A, B = _safe_indexing(self.contest.X, train), _safe_indexing(self.contest.X, test)
         encoder = encoder_of(self.contest.facts, form)
         return (A, B) if encoder is None else (encoder.fit_transform(A), encoder.transform(B))
 
-    def to_come(self, form: str | None) -> float:
-        """Seconds for the splits of the first repetition that are not yet there in a form."""
-        absent = sum(not self._held.get((s, form), (None, []))[1] for s in range(self.contest.folds))
-        return absent * self.seconds.get(form, 0.0)
+    def to_encode(self, step: Step) -> float:
+        """Seconds to encode a step's rows, where that is not done yet."""
+        form = self.contest.candidates[step.model].form
+        if any(key[:3] == (step.split, form, step.rows) for key in self._sizes):
+            return 0.0
+        judged = len(self.contest.splits[step.split].test)
+        return self.rate.get(form, 0.0) * (step.rows + min(judged, 2 * step.rows))
 
-    def forget(self, under_way: set[int], ahead: set[int]) -> None:
-        """Drop splits that no one waits for, and the oldest where they take too much memory."""
-        with self._lock:
-            size = sum(self._sizes.values())
-            for key in list(self._held):
-                if key[0] not in under_way and (key[0] not in ahead or size > HELD):
-                    del self._held[key]
-                    size -= self._sizes.pop(key, 0)
+    def forget(self) -> None:
+        """Drop the oldest where they take too much memory; nothing is under way."""
+        size = sum(self._sizes.values())
+        for key in list(self._sizes):
+            if size > HELD:
+                size -= self._sizes.pop(key)
+                self._held.pop(key, None)
 
 
 def _bytes(table: Any) -> int:

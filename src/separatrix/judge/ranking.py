@@ -1,7 +1,7 @@
 """From folds to a ranking, and which of its differences are real.
 
-    mean ± t_{J−1} √((1/J + n_test/n_train) s²)      of every score over the J folds that all ranked models finished
-    d̄ / √((1/J + n_test/n_train) s²_d)               of the best and each other, fold by fold; Holm's correction
+    mean ± t_{J−1} √((1/J + n_test/n_train) s²)      of every score over the model's folds (of a few: paired.py)
+    d̄ / √((1/J + n_test/n_train) s²_d)               of the best and each other, on the folds of both; Holm's correction
 
 Nadeau and Bengio (2003), Holm (1979); notes [726]. Row V1. The calibration error is that of all rows of a repetition
 together (a fold is too small for bins), its interval a jackknife over folds. Cost: models × folds.
@@ -11,22 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import stats
 
-from separatrix.core.numerics import FloatArray
-from separatrix.judge.contest import Contest, FoldResult
-from separatrix.judge.scores import (
-    METRICS,
-    Interval,
-    calibration_error,
-    corrected_interval,
-    corrected_t,
-    holm,
-)
-
-Results = Mapping[tuple[str, int], FoldResult]  # by model and split
+from separatrix.judge.contest import BASELINE, Contest, FoldResult
+from separatrix.judge.course import CLEAR, Course
+from separatrix.judge.paired import Pair, difference_of, interval_of, spread_of, worse
+from separatrix.judge.scores import METRICS, Interval, calibration_error, corrected_interval, holm
 
 
 @dataclass(frozen=True)
@@ -51,7 +44,7 @@ class Difference:
         size = f"{abs(self.mean):.3g}"
         p = "p < 0.001" if self.p_holm < 0.001 else f"p = {self.p_holm:.2g}"
         if not np.isfinite(self.p_holm):
-            return f"{self.model}: too few folds to tell it from {self.best}"
+            return f"{self.model}: too little was seen to tell it from {self.best}"
         if self.real:
             return f"{self.model} is worse than {self.best} by {size} ({p})"
         return f"{self.model} cannot be told from {self.best}: {size} worse ({p})"
@@ -59,61 +52,106 @@ class Difference:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Ranking:
-    """Names, best first; the splits that count; name → metric → Interval; Difference of each other from the best."""
+    """Names, best first; the results each is judged by; name → metric → Interval; Difference of each from the best."""
 
     names: tuple[str, ...]
-    used: tuple[int, ...]
+    results: Mapping[str, tuple[FoldResult, ...]]
     scores: Mapping[str, Mapping[str, Interval]]
     differences: tuple[Difference, ...]
 
 
-def rank(contest: Contest, results: Results, names: Sequence[str], level: float) -> Ranking:
-    """Of the models on the splits that all of them finished."""
-    splits, metric = contest.splits, contest.metric
-    used = tuple(s for s in range(len(splits)) if all((m, s) in results for m in names))
-    ratio = float(np.mean([len(splits[s].test) / len(splits[s].train) for s in used]))
+def rank(course: Course, names: Sequence[str], level: float) -> Ranking:
+    """Of these models, by what each is judged by.
+
+    The yardstick is the model of most folds and rows with the best mean. Each other is placed by how much worse it is
+    on the folds that both have; one with fewer folds or rows comes before the yardstick only where it is clearly
+    better, and those that stopped, and the floor, never do.
+    """
+    contest = course.contest
+    metric, folds = contest.metric, contest.folds
+    results = {m: tuple(course.own(m)) for m in names}
     scores: dict[str, dict[str, Interval]] = {}
     for m in names:
-        own = [results[m, s] for s in used]
+        own, ratio = results[m], _ratio(contest, results[m])
         found = {
-            name: corrected_interval([r.scores[name] for r in own], ratio, level)
-            for name in METRICS
-            if name != "calibration_error"
+            name: interval_of(own, name, ratio, level, folds) for name in METRICS if name != "calibration_error"
         }
         found["calibration_error"] = _pooled(own, contest, level)
         found["seconds"] = corrected_interval([r.seconds for r in own], ratio, level)
         scores[m] = found
-    sign = -1.0 if METRICS[metric].higher else 1.0
+    first = _yardstick(course, names, scores)
 
     def key(m: str) -> tuple[float, int]:
-        mean = sign * scores[m][metric].mean
-        return (mean if np.isfinite(mean) else np.inf, names.index(m))
+        return (-1.0 if m == first else _behind(course, m, first, results), list(names).index(m))
 
-    best, *others = sorted(names, key=key)
-
-    def worse(m: str) -> FloatArray:
-        return sign * np.array([results[m, s].scores[metric] - results[best, s].scores[metric] for s in used])
-
-    differences = _differences(best, {m: worse(m) for m in others}, ratio, level)
-    return Ranking(names=(best, *others), used=used, scores=scores, differences=differences)
-
-
-def _differences(
-    best: str, worse: Mapping[str, FloatArray], ratio: float, level: float
-) -> tuple[Difference, ...]:
-    """Of each model, from how much worse it is in each fold."""
-    tests = [(corrected_interval(d, ratio, level), *corrected_t(d, ratio)) for d in worse.values()]
+    order = sorted(names, key=key)
+    ahead = [m for m in order if m != first and _before(course, m, first, results)]
+    order = [*ahead, first, *(m for m in order if m != first and m not in ahead)]
+    best, *others = order
+    tests = [_test(course, m, best, results, level) for m in others]
     corrected = holm([p for _, _, p in tests])
-    return tuple(
-        Difference(m, best, mean, low, high, t, p, float(q), bool(q < 1 - level))
-        for m, ((mean, low, high), t, p), q in zip(worse, tests, corrected)
+    differences = tuple(
+        Difference(m, best, *found, t, p, float(q), bool(q < 1 - level and found.mean > 0))
+        for m, (found, t, p), q in zip(others, tests, corrected)
     )
+    return Ranking(names=(best, *others), results=results, scores=scores, differences=differences)
+
+
+def _ratio(contest: Contest, own: Sequence[FoldResult]) -> float:
+    """Rows judged by rows of training."""
+    return float(np.mean([len(contest.splits[r.split].test) / r.rows for r in own]))
+
+
+def _yardstick(course: Course, names: Sequence[str], scores: Mapping[str, Mapping[str, Interval]]) -> str:
+    """Of those in the race with the most folds, and then the most rows, the one of the best mean."""
+    sign = -1.0 if METRICS[course.contest.metric].higher else 1.0
+
+    def key(m: str) -> tuple[Any, ...]:
+        own, mean = course.own(m), sign * scores[m][course.contest.metric].mean
+        out = m == BASELINE, m in course.gone, m in course.stopped
+        return (*out, -len(own), -max(r.rows for r in own), mean if np.isfinite(mean) else np.inf)
+
+    def most(m: str) -> tuple[Any, ...]:
+        """Rows count where folds are as many: a fold's rows differ by one."""
+        found = key(m)
+        share = max(r.rows / len(course.contest.splits[r.split].train) for r in course.own(m))
+        return (*found[:4], -round(share, 3), found[5])
+
+    return min(names, key=most)
+
+
+def _before(course: Course, m: str, first: str, results: Mapping[str, Sequence[FoldResult]]) -> bool:
+    """Whether a model with fewer folds or rows comes before the yardstick: where it is clearly better."""
+    if m == BASELINE or m in course.stopped or m in course.gone:
+        return False
+    found = spread_of(_pairs(m, first, results), course.contest.metric, 0.0)
+    return bool(np.isfinite(found.error) and found.mean < -CLEAR * found.error and found.error > 0)
+
+
+def _pairs(m: str, best: str, results: Mapping[str, Sequence[FoldResult]]) -> list[Pair]:
+    theirs = {r.split: r for r in results[best]}
+    return [(r, theirs[r.split]) for r in results[m] if r.split in theirs]
+
+
+def _behind(course: Course, m: str, best: str, results: Mapping[str, Sequence[FoldResult]]) -> float:
+    pairs = _pairs(m, best, results)
+    mean = float(np.mean(worse(pairs, course.contest.metric))) if pairs else np.inf
+    return mean if np.isfinite(mean) else np.inf
+
+
+def _test(
+    course: Course, m: str, best: str, results: Mapping[str, Sequence[FoldResult]], level: float
+) -> tuple[Interval, float, float]:
+    pairs = _pairs(m, best, results)
+    if not pairs:
+        return Interval(float("nan"), float("nan"), float("nan")), float("nan"), float("nan")
+    ratio = _ratio(course.contest, [one for one, _ in pairs])
+    return difference_of(pairs, course.contest.metric, ratio, level, course.contest.folds)
 
 
 def _pooled(own: Sequence[FoldResult], contest: Contest, level: float) -> Interval:
     """The calibration error of a repetition's rows together, averaged over repetitions; a jackknife over folds."""
-    splits = [contest.splits[r.split] for r in own]
-    parts = [(s.repeat, contest.codes[s.test], r.P) for s, r in zip(splits, own)]
+    parts = [(contest.splits[r.split].repeat, r.codes, r.P) for r in own]
     known = [(repeat, y, P) for repeat, y, P in parts if P is not None]
     if not known:
         return Interval(float("nan"), float("nan"), float("nan"))

@@ -1,13 +1,13 @@
-"""Models × folds side by side under a budget of seconds; what is finished is kept, and who was cut is said with why.
+"""The rounds of a comparison, run: steps side by side under a budget of seconds; what is finished is kept.
 
-    order         model after model, the quickest first, on the same folds; then models that a forecast had cut, where
-                  it may have been too high; then those of which nothing is known; then further repetitions, each only
-                  where all of it fits
-    called off    between two fits of its tuning, a fold that takes longer than its limit (budget.py)
+    breadth       a round takes a part of the time left, at most: the dearest models stay on the rung where they are;
+                  a fit that takes too long is called off, and the model stays with what it has
+    other rounds  as far as the time lasts, then no more; tuning and repetitions only where all of them fit
+    reserve       the seconds of the fit to all rows that comes last, and of what comes after it
 
-Fits run on threads, each on one, with the library's own sweeps and BLAS pinned to one thread. What a task computes
-depends on its (model, fold) alone. Row V1. Cost: the fits; memory for probabilities (n, K) of every model and
-repetition.
+Fits run on threads, each on one, with the library's own sweeps and BLAS pinned to one thread. What a step computes
+depends on it alone; what is decided (course.py) on rounds that are finished. Row V1. Cost: the fits; memory for
+probabilities (m, K) of every step.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
@@ -26,127 +26,292 @@ import numpy as np
 import sklearn
 
 from separatrix.data.engine import engine
+from separatrix.data.interrupts import telling as told_to_end
 from separatrix.data.interrupts import until_interrupted
 from separatrix.data.pool import Submit, background, one_blas_thread
-from separatrix.judge.budget import BASELINE, GRACE, Budget, forecast, short, working
-from separatrix.judge.candidates import by_guess
-from separatrix.judge.contest import FoldResult
+from separatrix.judge.budget import Allowed, Forecasts, short, working
+from separatrix.judge.contest import BASELINE, Contest, FoldResult, Step
+from separatrix.judge.course import Course, Round
+from separatrix.judge.encoded import EncodedSplits
 from separatrix.judge.fits import Unwanted, answers, searching, while_wanted
-from separatrix.judge.folds import sample
+from separatrix.judge.plan import Plan, data_hash, fingerprint
+from separatrix.judge.progress import Progress, Share
+from separatrix.judge.reasons import Reasons, more_time
 from separatrix.judge.scores import scores_of
-from separatrix.judge.tuning import SEARCH_ROWS
 
-PILOTS = (150, 600)  # rows
-MANY_ROWS = 6_000  # of training, from which pilots cost much less than the fold that they spare
-PILOT_SHARE = 0.3  # of the budget, at most, goes to pilots
-LONG = 0.5  # seconds of a pilot that are not spent twice
+PART = 0.25  # of the time left, at most, goes to a rung of the ladder: the other folds take as long each
+ALONE = 0.5  # of the time left, at most, a fit may take that nothing is known of
+GRACE = 3.0  # seconds over the budget for a first score, where there is none
+LAST = 0.05  # of the budget, over it, to finish a step that is under way
 TICK = 0.05  # seconds between looks at the clock
 A_ROW = re.compile(r"\brows? \d")  # a warning that names a row means its place in the fold
 
 _doing: ContextVar[str] = ContextVar("separatrix_doing", default="")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Progress:
-    """What ``on_progress`` is told, always from the thread that called ``compare``.
+@dataclass(eq=False)
+class Under:
+    """A step under way: when it began, when it is called off, and the word for that."""
 
-    kind : "alerts", "forecast", "fold", "cut", "refit" or "done"
-    model, fold : of what was just finished; None and −1 where it is not one model's
-    done, total : folds finished and folds planned, over all models
-    seconds, budget : since the start, and in all (None: no limit)
-    standing : model → (folds done, mean of the metric so far)
-    message : a sentence
-    data : the alerts, or the forecast, of those kinds
-    """
-
-    kind: str
-    message: str
-    seconds: float
-    budget: float | None
-    model: str | None = None
-    fold: int = -1
-    done: int = 0
-    total: int = 0
-    standing: Mapping[str, tuple[int, float]] = field(default_factory=dict)
-    data: Any = None
+    step: Step
+    began: float
+    ends: float
+    off: threading.Event = field(default_factory=threading.Event)
 
 
 @dataclass(eq=False)
-class Race(Budget):
+class Race:
     """The work of a comparison; :meth:`run` does it."""
 
+    contest: Contest
+    allowed: Allowed
     tell: Callable[[Progress], None] = lambda progress: None
+    plan: Plan | None = None  # to be run again, in place of what the scores and the clock say
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        self.course = Course(self.contest)
+        self.reasons = Reasons()
+        self.forecasts = Forecasts(self.contest)
+        self.encoded = EncodedSplits(self.contest)
+        self.errors: dict[str, Exception] = {}
+        self.undone: dict[str, list[str]] = {}
+        self.interrupted = False
+        self.over = False  # the time is
+        self.warned: tuple[tuple[type[Warning], str, int], ...] = ()
+        self._share = Share(self.contest, self.allowed, bound=self._bound())
         self._stop = False
-        self._for_time: set[str] = set()  # cut by a forecast
-        self._lock = threading.Lock()
+        self._scored = False  # whether another model than the floor is
+        self._reserve = 0.0
         self._config = sklearn.get_config()
         self._heard: list[tuple[str, type[Warning], str]] = []
-        self._since: dict[tuple[str, int], float] = {}  # when folds began
 
-    # ---- who runs ----
+    # ---- all of it ----
 
-    def _admit(self) -> None:
-        """Cut the dearest models until what is left of the first repetition fits into the time left."""
-        if self.allowed.seconds is None:
-            return
-        names = [
-            m for m in self.contest.candidates if m not in self.cut and m in self.seconds and m != BASELINE
-        ]
-        names.sort(key=lambda m: self._undone(m) * self.seconds[m])
-        work = 0.0
-        kept: list[str] = []
-        forms: set[str | None] = set()
-        for m in names:
-            undone, form = self._undone(m), self.contest.candidates[m].form
-            more = undone * self.seconds[m] + (0.0 if form in forms else self.encoded.to_come(form))
-            tail = self.seconds[m] * (1 - 1 / self.allowed.workers)  # at the end a worker waits for the other
-            grace = GRACE * self.allowed.seconds if m in self._took else 0.0
-            needed = (work + more) / self.allowed.workers + tail + self._reserve([*kept, m])
-            if undone and needed > self.left() + grace:
-                self._for_time.add(m)
-                left = f"the {short(max(self.left(), 0))} left of {short(self.allowed.seconds)}"
-                self._cut(m, f"{undone} folds of about {short(self.seconds[m])} each do not fit into {left}")
+    def run(self) -> None:
+        """Round after round; Ctrl-C ends it and keeps what is finished."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = self._hear  # called on the fit's thread, so that the model is known
+            with until_interrupted() as watch, background(self.allowed.workers) as submit:
+                try:
+                    self.say("forecast", None, -1, self._outline())
+                    for each in self._again() if self.plan else self.course.rounds():
+                        self._do(submit, each)
+                        if self.over:
+                            break
+                finally:
+                    self._stop = True  # steps under way end at their next checkpoint: nothing goes on behind
+            self.interrupted |= watch.interrupted
+        if self.plan is None:
+            self._why()
+        self.warned = _by_model(self._heard)
+
+    def _again(self) -> Iterator[Round]:
+        """The rounds of a plan: its steps, and then what was decided."""
+        assert self.plan is not None
+        course = self.course
+        course.fewer = dict(self.plan.fewer)
+        for split in dict.fromkeys(step.split for step in self.plan.steps):
+            for tuned in (False, True):
+                steps = [s for s in self.plan.steps if (s.split, s.tuned) == (split, tuned)]
+                if steps:
+                    yield Round("again", tuple(steps))
+        course.stopped, course.gone = dict(self.plan.stopped), set(self.plan.gone)
+        for name, (kind, text) in self.plan.reasons.items():
+            self.reasons.said[name], self.reasons.kinds[name] = text, kind
+        self.undone = {kind: list(names) for kind, names in self.plan.undone.items()}
+
+    # ---- a round ----
+
+    def _do(self, submit: Submit, each: Round) -> None:
+        self._reserve = self._to_keep()
+        steps = self._admitted(each)
+        found: dict[Step, FoldResult] = {}
+        waiting, pending = list(reversed(steps)), {}
+        under: dict[Future[Any], Under] = pending
+        try:
+            while waiting or under:
+                while waiting and len(under) < self.allowed.workers:
+                    step = waiting.pop()
+                    if self._may_begin(each, step):
+                        task = Under(step, self.allowed.elapsed(), self._ends(each))
+                        under[submit(self._work, task)] = task
+                done, _ = wait(under, TICK, FIRST_COMPLETED)
+                for future in sorted(done, key=lambda f: under[f].step):
+                    self._finished(each, future, under.pop(future), found)
+                now = self.allowed.elapsed()
+                for task in under.values():
+                    if now > task.ends:
+                        task.off.set()
+        finally:
+            if not each.whole or len(found) == len(each.steps):
+                self.course.results.update({step: found[step] for step in each.steps if step in found})
+        self.encoded.forget()
+
+    def _admitted(self, each: Round) -> list[Step]:
+        """The steps that may be begun: of a rung as many as a part of the time allows, of a whole round all or none."""
+        if self.allowed.seconds is None or self.plan:
+            return list(each.steps)
+        left = max(self.allowed.left() - self._reserve, 0.0)
+        known = {step: self._seconds(step) for step in each.steps}
+        if each.whole:
+            work = sum(known.values()) / self.allowed.workers
+            tail = max(known.values()) * (1 - 1 / self.allowed.workers)
+            if not work + tail <= left:
+                self.over = True
+                return []
+            return list(each.steps)
+        if each.kind != "breadth":
+            return list(each.steps)
+        kept, spent = [], 0.0
+        for step in sorted(each.steps, key=lambda s: known[s] if known[s] == known[s] else 0.0):
+            seconds = known[step]
+            small = self.forecasts.measured(step.model)
+            if seconds == seconds and small is not None:
+                alone = seconds > PART * left
+                if alone or (spent + seconds) / self.allowed.workers > PART * left:
+                    self.course.give_fewer(step.model, small[0])
+                    self.reasons.too_long(step.model, step.rows, seconds, small, left)
+                    continue
+                spent += seconds
+            kept.append(step)
+        return [step for step in each.steps if step in kept]
+
+    def _seconds(self, step: Step) -> float:
+        """Of a step, by forecast, the encoding of its rows among them; NaN where nothing is known."""
+        return self.forecasts.of(step) + self.encoded.to_encode(step)
+
+    def _to_keep(self) -> float:
+        """Seconds of the fit to all rows that comes last: of the best so far, or of all that are to be judged."""
+        names = [m for m in self.course.racing() if m != BASELINE and self.course.own(m)]
+        if not names or self.allowed.seconds is None:
+            return 0.0
+        if not self.allowed.fits_all:
+            names = [self.course.best_first(names)[0]]
+        return float(sum(self.to_refit(m) for m in names))
+
+    def to_refit(self, name: str) -> float:
+        """Seconds of a fit to all rows, or as many as a model is given."""
+        rows = min(self.contest.facts.n, self.course.fewer.get(name, self.contest.facts.n), self.contest.most(name))
+        seconds = self.forecasts.of(Step(name, self.course.tuned(name), 0, rows))
+        encoding = self.encoded.rate.get(self.contest.candidates[name].form, 0.0) * rows
+        return (seconds if seconds == seconds else 0.0) + encoding
+
+    def _may_begin(self, each: Round, step: Step) -> bool:
+        if step.model in self.course.gone or (self.over and each.kind != "breadth"):
+            return False
+        if self.allowed.seconds is None or self.plan or step.model == BASELINE:
+            return True
+        left = self.allowed.left() - self._reserve
+        seconds = self._seconds(step)
+        if left > 0 and not seconds > left:
+            return True
+        if each.kind != "breadth":
+            self.over = True
+            return False
+        if not self._scored and self.allowed.left() > -GRACE:
+            return True
+        if self.course.found(step.model, False):
+            self.course.give_fewer(step.model, self.course.found(step.model, False)[0].rows)
+            small = self.forecasts.measured(step.model)
+            assert small is not None
+            self.reasons.too_long(step.model, step.rows, seconds, small, left)
+        else:
+            self.course.gone.add(step.model)
+            self.reasons.not_begun(step.model, self.allowed.seconds)
+        return False
+
+    def _ends(self, each: Round) -> float:
+        """When a step that begins now is called off."""
+        if self.allowed.seconds is None or self.plan:
+            return np.inf
+        now, left = self.allowed.elapsed(), self.allowed.left()
+        if each.kind == "breadth":
+            return now + max(ALONE * (left - self._reserve), GRACE / 2)
+        return now + max(left - self._reserve + LAST * self.allowed.seconds, GRACE / 2)
+
+    def _finished(
+        self, each: Round, future: Future[Any], task: Under, found: dict[Step, FoldResult]
+    ) -> None:
+        step, course = task.step, self.course
+        before = course.found(step.model, False)
+        try:
+            result = future.result()
+        except Unwanted:
+            if self._stop or step.model in course.gone:
+                return
+            if each.kind != "breadth":
+                self.over = True
+                return
+            spent = self.allowed.elapsed() - task.began
+            self.reasons.called_off(step.model, step.rows, spent, before[0].rows if before else 0)
+            if before:
+                course.give_fewer(step.model, before[0].rows)
             else:
-                work += more
-                kept.append(m)
-                forms.add(form)
+                course.gone.add(step.model)
+            why = self.reasons.said[step.model]
+            self.say("cut", step.model, step.split, f"{step.model}: {why}")
+            return
+        except Exception as error:
+            if step.tuned:
+                self._heard.append((step.model, UserWarning, f"its tuning failed: {error}"))
+            elif step.model not in self.errors:  # folds side by side may fail together
+                self.errors[step.model] = error
+                course.gone.add(step.model)
+                part = step.rows if step.rows < len(self.contest.splits[step.split].train) else None
+                why = self.reasons.failed(step.model, step.split, part, error)
+                self.say("cut", step.model, step.split, f"{step.model} {why}")
+            return
+        found[step] = result
+        self._scored |= step.model != BASELINE
+        self.forecasts.learn(result)
+        self._share.done += 1
+        on = "" if result.rows >= len(self.contest.splits[step.split].train) else f" on {result.rows:,} rows"
+        how = "tuned, " if step.tuned else ""
+        self.say(
+            "fold", step.model, step.split, f"{step.model}: {how}fold {step.split + 1}{on} in {short(result.seconds)}"
+        )
 
-    def _cut(self, name: str, why: str, reason: str = "time") -> None:
-        self.cut[name], self.reasons[name] = why, reason
-        self.say("cut", name, -1, f"{name} is cut: {why}")
+    # ---- one step ----
 
-    # ---- one task ----
-
-    def _work(self, name: str, s: int) -> tuple[FoldResult, float]:
-        """The result, and the seconds of the fit and the answers together."""
-        candidate, split = self.contest.candidates[name], self.contest.splits[s]
-        self._since[name, s] = self.elapsed()
-        ends = self._since[name, s] + self._limit(name, s)
-        with self._quietly(name, lambda: name not in self.cut and self.elapsed() <= ends):
-            A, B = self.encoded.of(s, candidate.form)
-            model = self.contest.made(name)
+    def _work(self, task: Under) -> FoldResult:
+        step, contest = task.step, self.contest
+        train, test = contest.rows_of(step)
+        with self._quietly(step.model, task):
+            A, B = self.encoded.of(step, train, test)
+            model = contest.made(step.model, step.tuned)
             began = working()
-            model.fit(A, self.contest.labels[split.train])
+            model.fit(A, contest.labels[train])
             seconds = working() - began
-            predicted, P = answers(model, B, self.contest.facts.classes)
+            predicted, P = answers(model, B, contest.facts.classes)
             took = working() - began
-        scores = scores_of(self.contest.codes[split.test], predicted, P, self.contest.cost)
-        return FoldResult(name, s, scores, seconds, predicted, P), took
+        codes = contest.codes[test]
+        scores = scores_of(codes, predicted, P, contest.cost)
+        return FoldResult(
+            step.model, step.split, scores, seconds, predicted, P, test, len(train), step.tuned, took, codes,
+            contest.cost,
+        )  # fmt: skip
 
     @contextmanager
-    def _quietly(self, name: str, wanted: Callable[[], bool]) -> Iterator[None]:
+    def _quietly(self, name: str, task: Under) -> Iterator[None]:
         """On one thread, as long as it is wanted; warnings are the model's."""
         token = _doing.set(name)
+
+        def wanted() -> bool:
+            return not self._stop and not task.off.is_set() and self.allowed.elapsed() <= task.ends
+
         try:
             with ExitStack() as stack:
                 stack.enter_context(sklearn.config_context(**self._config))
                 stack.enter_context(engine("serial"))
                 stack.enter_context(one_blas_thread())
-                stack.enter_context(while_wanted(lambda: not self._stop and wanted()))
+                stack.enter_context(while_wanted(wanted))
+                stack.enter_context(told_to_end(task.off))
                 yield
+        except KeyboardInterrupt:
+            if task.off.is_set() or self._stop:
+                raise Unwanted from None
+            raise
         finally:
             _doing.reset(token)
 
@@ -156,203 +321,83 @@ class Race(Budget):
         if not searching() and not A_ROW.search(text) and "sklearn.utils.parallel.delayed" not in text:
             self._heard.append((_doing.get(), category, text))
 
-    # ---- all of them ----
+    # ---- afterwards ----
 
-    def run(self) -> None:
-        """The pilots, then the folds; Ctrl-C ends it and keeps what is finished."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("always")
-            warnings.showwarning = self._hear  # called on the fit's thread, so that the model is known
-            with until_interrupted() as watch, background(self.allowed.workers) as submit:
-                try:
-                    self._pilots(submit)
-                    self._admit()
-                    self.say("forecast", None, -1, self._plan(), self.forecast())
-                    self._folds(submit)
-                finally:
-                    self._stop = True  # tasks under way end at their next checkpoint: nothing goes on behind
-            self.interrupted |= watch.interrupted
-        self.warned = _by_model(self._heard)
-
-    def _folds(self, submit: Submit) -> None:
-        """The first repetition of the models that fit; of those that fit after all; then further repetitions."""
-        first = range(min(self.contest.folds, len(self.contest.splits)))
-        known = [m for m in self.contest.candidates if m in self.seconds or m == BASELINE]
-        for names in (known, list(self.contest.candidates)):  # those for which no pilot had time come last
-            self._each(submit, names, first)
-            while again := self._second_chance():
-                self._each(submit, [again], first)
-        for start in range(self.contest.folds, len(self.contest.splits), self.contest.folds):
-            if not self._repeats():
-                return
-            ends = min(start + self.contest.folds, len(self.contest.splits))
-            self._each(submit, list(self.contest.candidates), range(start, ends))
-
-    def _each(self, submit: Submit, names: list[str], splits: range) -> None:
-        """Every one of the models on every one of the splits, the quickest model first."""
-        order = sorted(by_guess(names, self.contest.facts), key=lambda m: self.seconds.get(m, np.inf))
-        waiting = [(name, s) for name in order for s in splits]
-        waiting.reverse()
-        pending: dict[Future[Any], tuple[str, int]] = {}
-        while waiting or pending:
-            while waiting and len(pending) < self.allowed.workers:
-                task = waiting.pop()
-                if self._may_begin(*task):
-                    pending[submit(self._work, *task)] = task
-            done, _ = wait(pending, TICK, FIRST_COMPLETED)
-            if not done:
-                continue
-            for future in sorted(done, key=lambda f: pending[f]):
-                self._finished(future, *pending.pop(future))
-            # models cut for want of time may come back: the first repetition's tables are kept for them
-            ahead = set(splits) if splits.start == 0 and self._for_time else {at for _, at in waiting}
-            self.encoded.forget({at for _, at in pending.values()}, ahead)
-
-    def _second_chance(self) -> str | None:
-        """The quickest model that was cut by a forecast, where that may have been wrong and there is time to see."""
-        fits = [m for m in self._for_time if m in self.cut and self._may_fit(m)]
-        if not fits or self.allowed.seconds is None:
-            return None
-        name = min(fits, key=lambda m: self.seconds[m])
-        self._for_time.remove(name)
-        del self.cut[name], self.reasons[name]
-        self.seconds[name] /= self._doubt(name)  # until a fold tells
-        return name
-
-    def _may_begin(self, name: str, s: int) -> bool:
-        if name in self.cut or (name, s) in self.results:
-            return False
-        if name == BASELINE or self.allowed.seconds is None:
-            return True
-        lasts = self.seconds.get(name, 0.0)
-        if self.spare(name) > 0 and self.spare(name) >= lasts:
-            return True
-        if s < self.contest.folds:
-            done = self.contest.folds - self._undone(name)
-            self._cut(name, f"the budget of {short(self.allowed.seconds)} ended after {done} folds")
-        return False
-
-    def _finished(self, task: Future[Any], name: str, s: int) -> None:
-        try:
-            found, took = task.result()
-        except Unwanted:
-            if s < self.contest.folds and name not in self.cut and not self._stop:
-                least = self.elapsed() - self._since[name, s]
-                self.seconds[name] = max(self.seconds.get(name, 0.0), least)
-                self.called_off.add(name)
-                folds, limit = self.contest.folds, short(self.allowed.seconds or 0)
-                self._cut(name, f"fold {s + 1} took so long that {folds} folds do not fit into {limit}")
+    def _why(self) -> None:
+        """Of each model that was not followed to the end the reason, and what more time could change."""
+        course, folds = self.course, self.contest.folds
+        racing = [m for m in course.racing() if m != BASELINE and course.own(m)]
+        best = course.best_first(racing)[0] if racing else BASELINE
+        for name, (rows, seen) in course.stopped.items():
+            if len(course.found(name, False)) < folds or rows < course.rows(name, 0):
+                most = len(self.contest.splits[0].train)
+                self.reasons.behind(name, rows, most, seen, folds, best)
+        for name in list(self.reasons.kinds):
+            if self.reasons.kinds[name] == "rows" and name not in course.fewer:
+                self.reasons.forget(name)
+        if self.allowed.seconds is None:
             return
-        except Exception as error:
-            if name not in self.errors:  # folds side by side may fail together
-                self.errors[name] = error
-                self._cut(name, f"failed in fold {s + 1}: {error}", "failed")
-            return
-        self.results[name, s] = found
-        times = self._took.setdefault(name, [])
-        times.append(took)
-        self.seconds[name] = float(np.median(times))  # the first may hold what is compiled or loaded
-        self.say("fold", name, s, f"{name}: fold {s + 1} in {short(found.seconds)}")
-        if len(times) == 1:
-            self._admit()
+        undone = {
+            "first": [m for m in course.gone if self.reasons.kinds.get(m) == "time"],
+            "rows": [m for m in racing if m in course.fewer],
+            "folds": [m for m in racing if not course.whole(m)],
+        }
+        if self.over and not undone["folds"]:
+            able = [m for m in [*course.may_win(), *course.stopped] if course.searches(m)]
+            undone["tuning"] = [m for m in able if not course.found(m, True)]
+            missing = len(self.contest.splits) > len(course.own(best)) and not undone["tuning"]
+            undone["repeat"] = [best] if missing and best != BASELINE else []
+        self.undone = {kind: sorted(names) for kind, names in undone.items() if names}
 
-    def _pilots(self, submit: Submit) -> None:
-        """Times of fits to few rows, where the table is so large that a fold would be a costly way to learn them."""
-        train = self.contest.splits[0].train
-        if self.allowed.seconds is None or len(train) < MANY_ROWS:
-            return
-        ends = PILOT_SHARE * self.allowed.seconds
-        tables: dict[Any, Any] = {}
-        times: dict[str, list[tuple[int, float, float]]] = {name: [] for name in self.contest.candidates}
-        pending: dict[Future[Any], str] = {}
-        for size in PILOTS:
-            rows = train[sample(self.contest.codes[train], size, self.contest.seed)]
-            waiting = [m for m in reversed(list(self.contest.candidates)) if m not in self.cut]
-            while waiting or pending:
-                while waiting and len(pending) < self.allowed.workers:
-                    name = waiting.pop()
-                    if self.elapsed() < ends:
-                        pending[submit(self._pilot, name, rows, tables, ends)] = name
-                done, _ = wait(pending, TICK, FIRST_COMPLETED)
-                for task in sorted(done, key=lambda f: pending[f]):
-                    self._piloted(task, pending.pop(task), len(rows), times)
-        for name, candidate in self.contest.candidates.items():
-            if times[name] and name not in self.cut:
-                self.seconds[name] = self._extrapolated(times[name], len(train), candidate.grows)
+    def more(self) -> str:
+        """What a larger budget could change, in a sentence."""
+        work = 0.0
+        for kind, names in self.undone.items():
+            for name in names:
+                most = self.course.rows(name, 0)
+                if kind == "rows":
+                    most = min(len(self.contest.splits[0].train), self.contest.most(name))
+                each = self.forecasts.of(Step(name, kind == "tuning", 0, most))
+                work += each * (self.contest.folds - (len(self.course.own(name)) if kind == "folds" else 0))
+        return more_time(self.undone, work / self.allowed.workers)
 
-    def _piloted(self, task: Future[Any], name: str, rows: int, times: dict[str, list[Any]]) -> None:
-        try:
-            times[name].append(task.result())
-        except Unwanted:
-            return  # the pilots' share of the time is over: its folds will tell
-        except Exception as error:
-            if name not in self.errors:
-                self.errors[name] = error
-                self._cut(name, f"failed on {rows} rows: {error}", "failed")
+    def made_plan(self, table: str) -> Plan:
+        """What ran."""
+        course = self.course
+        return self.plan or Plan(
+            table=table, rows=self.contest.facts.n, columns=self.contest.facts.p, folds=fingerprint(self.contest),
+            seed=self.contest.seed, metric=self.contest.metric, models=tuple(self.contest.candidates),
+            steps=tuple(course.results), fewer=dict(course.fewer), stopped=dict(course.stopped),
+            gone=tuple(sorted(course.gone)),
+            reasons={m: (self.reasons.kinds[m], text) for m, text in self.reasons.said.items()},
+            undone={kind: tuple(names) for kind, names in self.undone.items()},
+        )  # fmt: skip
 
-    def _pilot(
-        self, name: str, rows: np.ndarray, tables: dict[Any, Any], ends: float
-    ) -> tuple[int, float, float]:
-        """(rows, seconds of the search for settings, seconds of the fit)."""
-        candidate = self.contest.candidates[name]
-        with self._quietly(name, lambda: self.elapsed() < ends):
-            key = (len(rows), candidate.form)
-            with self._lock:  # short: the rows are few
-                if key not in tables:
-                    start = working()
-                    tables[key] = self.encoded.fresh(rows, rows[:1], candidate.form)[0]
-                    spent, n = working() - start, len(self.contest.splits[0].train)
-                    small = tables.setdefault(("first", candidate.form), (len(rows), spent))
-                    self.encoded.seconds[candidate.form] = forecast(small, (len(rows), spent), n, 1.0)
-            runs: list[tuple[float, float]] = []
-            while len(runs) < 2:  # the quicker of two: the first may hold what is compiled or loaded
-                start = working()
-                model = self.contest.made(name)
-                model.fit(tables[key], self.contest.labels[rows])
-                runs.append((working() - start, getattr(model, "search_seconds_", 0.0)))
-                if runs[-1][0] > LONG and len(rows) >= 2 * PILOTS[0]:
-                    break
-        spent, search = min(runs)
-        return len(rows), search, spent - search
-
-    @staticmethod
-    def _extrapolated(times: list[tuple[int, float, float]], n: int, grows: float) -> float:
-        """Seconds of a fold: the search, on a sample of the rows, and the fit to all of them."""
-        small, large = times[0], times[-1]
-        search = forecast((small[0], small[1]), (large[0], large[1]), min(n, SEARCH_ROWS), grows)
-        return search + forecast((small[0], small[2]), (large[0], large[2]), n, grows)
+    def table(self) -> str:
+        """The table's fingerprint."""
+        return data_hash(self.contest.X, self.contest.labels)
 
     # ---- words ----
 
-    def _plan(self) -> str:
-        names = [m for m in self.contest.candidates if m not in self.cut]
-        folds, of_all = self.contest.folds, len(self.contest.splits)
-        plan = f"{len(names)} model{'s' * (len(names) != 1)}, {folds} folds"
-        known = [self.seconds[m] for m in names if m in self.seconds]
-        if len(known) == len(names):
-            plan += f" in about {short(folds * sum(known) / self.allowed.workers)}"
-        return plan + (f", {of_all} where time lets" if of_all > folds else "")
+    def _bound(self) -> int:
+        """Steps, at most."""
+        if self.plan is not None:
+            return len(self.plan.steps)
+        names = self.contest.candidates.values()
+        able = sum(c.tries(self.contest.facts) > 1 for c in names)
+        each = len(self.contest.rungs()) - 1 + len(self.contest.splits)
+        return len(names) * each + able * self.contest.folds
+
+    def _outline(self) -> str:
+        many, folds, rungs = len(self.contest.candidates), self.contest.folds, self.contest.rungs()
+        models = f"{many} model{'s' * (many != 1)}"
+        if self.plan is not None:
+            return f"{models}, {len(self.plan.steps)} fits of a plan are run again"
+        first = f" on {rungs[0]:,} rows, then on more" if len(rungs) > 1 else ""
+        return f"{models}, each on a first fold{first}; {folds} folds of those that may win, then their tuning"
 
     def say(self, kind: str, model: str | None, fold: int, message: str, data: Any = None) -> None:
-        standing = {}
-        for name in self.contest.candidates:
-            own = [r.scores[self.contest.metric] for (m, _), r in self.results.items() if m == name]
-            if own:
-                standing[name] = (len(own), float(np.mean(own)))
-        self.tell(
-            Progress(
-                kind=kind,
-                model=model,
-                fold=fold,
-                done=len(self.results),
-                total=len(self.contest.splits) * (len(self.contest.candidates) - len(self.cut)),
-                seconds=self.elapsed(),
-                budget=self.allowed.seconds,
-                standing=standing,
-                message=message,
-                data=data,
-            )
-        )
+        self.tell(self._share.progress(kind, model, fold, message, self.course, data))
 
 
 def _by_model(heard: Sequence[tuple[str, type[Warning], str]]) -> tuple[tuple[type[Warning], str, int], ...]:

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from separatrix.judge.facts import TableFacts
 
-KERNEL_ROWS = 5_000  # a kernel matrix of more is not held
 DENSE_COLUMNS = 2_000  # beyond, a covariance matrix is too dear
+DENSE_CELLS = 400_000_000  # beyond, numbers that are held one by one do not fit into memory
 LEAST_ROWS = 2  # of a class, for probabilities from folds
 
 
@@ -22,6 +22,13 @@ def words(facts: TableFacts) -> str:
 
 def wide(facts: TableFacts) -> str:
     return "it reads dense tables, and words make a sparse one" if facts.sparse or facts.has("text") else ""
+
+
+def dense(facts: TableFacts) -> str:
+    if wide(facts):
+        return wide(facts)
+    many = facts.n * facts.p > DENSE_CELLS
+    return f"it holds every cell, and these are more than {DENSE_CELLS:,}" if many else ""
 
 
 def covariance(facts: TableFacts) -> str:
@@ -61,8 +68,6 @@ def small_class(facts: TableFacts) -> str:
 
 
 def kernel(facts: TableFacts) -> str:
-    if facts.n > KERNEL_ROWS:
-        return f"its kernel matrix is too large beyond {KERNEL_ROWS:,} rows"
     if facts.sparse or facts.has("text"):
         return "on words the linear machine does as well in a fraction of the time"
     return small_class(facts)
@@ -70,5 +75,5 @@ def kernel(facts: TableFacts) -> str:
 
 RULES: dict[str, Callable[[TableFacts], str]] = {
     "": lambda facts: "",
-    **{f.__name__: f for f in (words, wide, covariance, covariances, cut, counts, small_class, kernel)},
+    **{f.__name__: f for f in (words, wide, dense, covariance, covariances, cut, counts, small_class, kernel)},
 }

@@ -64,7 +64,7 @@ def _spelled(value: Any) -> str:
     return f"{value[0]}" if isinstance(value, list) and len(set(map(str, value))) == 1 else f"{value}"
 
 
-class _Tuner(ClassifierMixin, Estimator):
+class Tuner(ClassifierMixin, Estimator):
     """What tuners share: predictions are those of ``best_estimator_``."""
 
     best_estimator_: Any
@@ -75,6 +75,14 @@ class _Tuner(ClassifierMixin, Estimator):
 
     def fixing(self, settings: Mapping[str, Any]) -> Any:
         """A copy in which these settings are as given: what they name is not chosen any more."""
+        raise NotImplementedError
+
+    def usual(self) -> Any:
+        """The model as it is without a search, not yet fitted."""
+        raise NotImplementedError
+
+    def tries(self) -> int:
+        """How many fits an inner fold takes."""
         raise NotImplementedError
 
     def _folds(self, X: Any, labels: np.ndarray, folds: int, seed: int) -> Iterator[_Fold]:
@@ -95,7 +103,7 @@ class _Tuner(ClassifierMixin, Estimator):
 
 
 @constructor
-class Tuned(_Tuner):
+class Tuned(Tuner):
     """The setting of least log loss (or most right answers) on inner folds, refitted to all rows.
 
     Parameters
@@ -159,6 +167,18 @@ class Tuned(_Tuner):
         fixed = clone(self.estimator).set_params(**settings)
         return Tuned(**self.get_params(deep=False) | {"estimator": fixed, "grid": grid, "final": final})
 
+    def usual(self) -> Any:
+        """The estimator with its own settings, and those of the last fit.
+
+        >>> from separatrix import LogisticRegression
+        >>> Tuned(LogisticRegression(C=3.0), [{"C": 1.0}, {"C": 10.0}]).usual().C
+        3.0
+        """
+        return clone(self.estimator).set_params(**(self.final or {}))
+
+    def tries(self) -> int:
+        return len(self.grid)
+
     def _loss(self, setting: Mapping[str, Any], fold: _Fold) -> float:
         checkpoint()
         model = clone(self.estimator).set_params(**setting).fit(fold.X, fold.y)
@@ -168,7 +188,7 @@ class Tuned(_Tuner):
 
 
 @constructor
-class TunedRounds(_Tuner):
+class TunedRounds(Tuner):
     """The number of rounds T ≤ ``n_estimators`` of least log loss on inner folds: one fit a fold judges all of them.
 
     ``estimator`` has ``n_estimators`` and ``staged_predict_proba``. Attributes: best_rounds_, best_estimator_,
@@ -215,6 +235,13 @@ class TunedRounds(_Tuner):
             return Tuned(fixed, [{}], folds=self.folds, random_state=self.random_state)
         return TunedRounds(fixed, folds=self.folds, random_state=self.random_state)
 
+    def usual(self) -> Any:
+        """The estimator with all its rounds."""
+        return clone(self.estimator)
+
+    def tries(self) -> int:
+        return 2  # a fit a fold, and its answers after each round
+
     def _stages(self, fold: _Fold) -> list[float]:
         """The loss after each round."""
         checkpoint()
@@ -229,7 +256,7 @@ class TunedRounds(_Tuner):
 
 
 @constructor
-class TunedSVC(_Tuner):
+class TunedSVC(Tuner):
     """C and γ of a radial kernel by :func:`~separatrix.svm_path`, then the machine with probabilities.
 
     ``gammas`` are multiples of scikit-learn's "scale", 1/(p·Var X). Where ``Cs`` or ``gammas`` is None, C or gamma is
@@ -293,6 +320,15 @@ class TunedSVC(_Tuner):
         return TunedSVC(**self.get_params(deep=False) | {"estimator": fixed} | given)
 
 
+    def usual(self) -> Any:
+        """The machine with its own C and gamma, and probabilities."""
+        seed = self.random_state or 0
+        return SVC(calibrate="sigmoid", random_state=seed) if self.estimator is None else clone(self.estimator)
+
+    def tries(self) -> int:
+        return len(self.Cs or [0]) * len(self.gammas or [0])
+
+
 def _scale(X: Any) -> float:
     """1/(p·Var X), the width that scikit-learn calls "scale"."""
     spread = X.power(2).mean() - X.mean() ** 2 if hasattr(X, "tocsr") else np.var(X)
@@ -301,4 +337,4 @@ def _scale(X: Any) -> float:
 
 def settled(model: BaseEstimator) -> Any:
     """The plain fitted model behind a tuner."""
-    return model.best_estimator_ if isinstance(model, _Tuner) else model
+    return model.best_estimator_ if isinstance(model, Tuner) else model

@@ -133,9 +133,8 @@ MODELS = (
     Listed("ExtraTreesClassifier", "ensemble.extra_trees", "extra trees", "extra_trees", "native", _TREES,
            tried=_FOREST),
     Listed("ExtraTreesRegressor", "ensemble.extra_trees", "extra trees for numbers"),
-    # beside extra trees and bagged trees it takes time and tells little: where it is named
     Listed("RandomForestClassifier", "ensemble.random_forest", "random forest", "random_forest", "native", _TREES,
-           tried=_FOREST._replace(turn=10, by_name=True)),
+           tried=_FOREST._replace(turn=10)),
     Listed("RandomForestRegressor", "ensemble.random_forest", "random forest for numbers"),
 )  # fmt: skip
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import time
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +54,7 @@ def report_html(
     command: str | None = None,
     fitted: bool = True,
     known: float | None = None,
+    seconds: float | None = None,
 ) -> str:
     """The report of a fitted classifier as one page of HTML ([726], [6867] 3.2; row O5).
 
@@ -68,6 +70,7 @@ def report_html(
     command : what was typed, for the last section
     fitted : whether X, y are what the model was fitted to; False where those are not at hand, and X, y are other rows
     known : of other rows the share that stands in the training table too; None if nobody knows
+    seconds : that it may take, about: what would take longer is left out, and said; None for no limit
 
     Returns
     -------
@@ -82,6 +85,7 @@ def report_html(
     >>> page.startswith("<!DOCTYPE html>"), "<h1>Iris</h1>" in page, 'id="whatif"' in page
     (True, True, True)
     """
+    began = time.perf_counter()
     model, name = _chosen(comparison, model)
     check_fitted(model, "writing a report")
     if comparison is not None:  # as it was read there: words of an array have become a frame
@@ -100,7 +104,9 @@ def report_html(
         _verdict(model),
         _pictures(model, X, y, found, classes, words, as_sum),
         _ranking(comparison),
-        _coefficients(model, X, y, words, fitted),
+        _coefficients(
+            model, X, y, words, fitted, None if seconds is None else seconds - (time.perf_counter() - began)
+        ),
         section("mistakes", "The worst mistakes", mistakes_part.mistakes(model, found, classes, as_sum, why)),
         _whatif(as_sum, why),
         section("reproduce", "How to get the same again", reproduce(model, X, y, source, command)),
@@ -179,6 +185,8 @@ def _header(
             lead += f" It came first of {len(comparison.ranking)} models, but cannot be told from {listed(same, 4)}."
         elif name == comparison.best and len(comparison.ranking) > 1:
             lead += f" It came first of {len(comparison.ranking)} models, and all others are really worse."
+        if not comparison.standing[name].whole:
+            lead += f" It was judged on {comparison.standing[name].words}."
     cells = "".join(
         f"<div><dt>{h(METRICS[m].title)}</dt><dd>{h(tables.score_text(m, v.mean))}"
         f"<small>{h(tables.span_text(m, v))}</small></dd></div>"
@@ -286,7 +294,9 @@ def _ranking(comparison: Comparison | None) -> str:
     return section("ranking", "All models, ranked", tables.ranking(comparison))
 
 
-def _coefficients(model: BaseEstimator, X: Any, y: Any, words: str, fitted: bool) -> str:
+def _coefficients(
+    model: BaseEstimator, X: Any, y: Any, words: str, fitted: bool, seconds: float | None = None
+) -> str:
     read = tables.read(model, LEVEL)
     if read is None:
         return section("coefficients", "Coefficients", paragraph(f"{name_of(model)} has no coefficients."))
@@ -299,7 +309,7 @@ def _coefficients(model: BaseEstimator, X: Any, y: Any, words: str, fitted: bool
         )
     if panels[0].ends is None:
         if fitted:
-            panels, note = with_ends(model, X, y, panels, LEVEL)
+            panels, note = with_ends(model, X, y, panels, LEVEL, seconds)
         else:
             note = (
                 "No intervals: a penalised fit has no standard errors, and its training rows are not at hand."

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from separatrix.app.errors import INTERRUPTED, OK, UNUSABLE, AppError, UsageError, tell, unknown
+from separatrix.app.errors import INTERRUPTED, NOTHING, OK, UNUSABLE, AppError, UsageError, tell, unknown
 from separatrix.app.given import TableAsked, cost_of, listed, metric_named
 from separatrix.app.kept import SUFFIX, Kept, keep
 from separatrix.app.outputs import folder, write_text
@@ -22,14 +22,20 @@ from separatrix.files.archive import ModelFileError
 from separatrix.judge.candidates import CANDIDATES, candidate_named
 from separatrix.judge.compare import RANKED_BY, compare
 from separatrix.judge.comparison import Comparison
-from separatrix.judge.schedule import Progress
+from separatrix.judge.contest import BASELINE
+from separatrix.judge.plan import Plan
+from separatrix.judge.progress import Progress
 from separatrix.judge.scores import METRICS
 from separatrix.models.catalogue import BY_NAME
 from separatrix.tables.chunks import read_chunks
 from separatrix.tables.table import Table
 
+PLAN = "plan.json"
+LATE = 3.0  # seconds over the budget that the page may take
 WIDEST = 110  # columns of notes
 PAUSE = 2.0  # seconds between two lines of progress, at least
+DRAWING = 4.0  # seconds of the report, about
+PART = 0.2  # of the budget, at most, that is kept for it
 
 
 def run(
@@ -42,8 +48,15 @@ def run(
     test: str | None,
     out: str | None,
     seed: int,
+    exhaustive: bool = False,
+    plan: str | None = None,
     say: Say,
 ) -> int:
+    began = time.perf_counter()
+    if exhaustive and plan is not None:
+        raise UsageError("--exhaustive and --plan contradict each other: a plan says what is run; leave one out")
+    limit = None if exhaustive or not budget else budget
+    again = None if plan is None else Plan.read(plan)
     ranked_by = metric_named(metric, cost, RANKED_BY)
     wanted = listed(models)
     for name in wanted or []:
@@ -52,7 +65,7 @@ def run(
     if wanted == []:
         raise UsageError(f"--models names none; there are {', '.join(CANDIDATES)}")
     if not (budget >= 0 and math.isfinite(budget)):
-        raise UsageError(f"--budget {budget:g} is no number of seconds; give one above 0, or 0 for no limit")
+        raise UsageError(f"--budget {budget:g} is no number of seconds; give one above 0, or --exhaustive")
     table = asked.read(say)
     assert table.labels is not None
     matrix = cost_of(cost, sorted(set(table.labels.tolist())))
@@ -60,18 +73,28 @@ def run(
     if kept_apart is not None:
         say.note(f"{test}: {len(kept_apart[1]):,} rows kept apart")
     place = folder(Path(out) if out else Path("out", stem(asked.data)))
+    reading = time.perf_counter() - began
     with _Watch(say, ranked_by) as watch:
-        given: dict[str, Any] = {"cost": matrix, "budget": budget or None, "test": kept_apart}
+        given: dict[str, Any] = {"cost": matrix, "budget": limit, "test": kept_apart, "plan": again}
+        given["kept"] = 0.0 if limit is None else min(reading + min(DRAWING, PART * limit), 0.9 * limit)
         given |= {"metric": ranked_by, "random_state": seed, "on_progress": watch}
         found = compare(table, models=wanted, **given)
     kept = _keep(found, table, place, asked.data)
     _answer(found, say)
     options = {"--models": models, "--metric": metric, "--cost": cost, "--test": test}
-    command = _command(asked, table, budget, {**options, **asked.options()}, found.seed)
-    _files(found, table, place, kept, kept_apart, command, say)
+    options["--plan"] = os.fspath(place / PLAN)
+    command = _command(asked, table, {**options, **asked.options()}, found.seed)
+    left = None if limit is None else limit + LATE - (time.perf_counter() - began)
+    _files(found, table, place, kept, kept_apart, command, left, say)
     if found.interrupted:
         tell("interrupted: what was finished is written, the winner was not fitted to all rows")
         return INTERRUPTED
+    if found.floor_only:
+        tell(
+            "nothing but the classes' shares could be fitted, which is no model to be used; give more seconds by "
+            "--budget, or fewer models"
+        )
+        return NOTHING
     return OK if isinstance(kept, Path) else UNUSABLE
 
 
@@ -132,15 +155,18 @@ class _Watch:
         if step.kind == "alerts":
             self._alerts(step.data or ())
         elif step.kind == "forecast":
-            limit = f"; the budget is {step.budget:g} s" if step.budget else ""
-            self.say.note(f"forecast: {step.message}{limit}", "bold")
+            limit = f"; the budget is {step.budget:g} s" if step.budget else "; no clock"
+            self.say.note(f"plan: {step.message}{limit}", "bold")
             self._start()
         elif step.kind == "cut":
-            self.cut[str(step.model)] = step.message
+            if str(step.model) not in step.standing:
+                self.cut[str(step.model)] = step.message
             if self.live is None:
                 self.say.note(f"  {step.message}")
         elif step.kind == "fold":
             self._fold(step)
+        elif step.kind == "done" and self.live is None and self.spoken:
+            self.say.note(f"  100 %  {step.seconds:5.1f} s  {step.message}")
         if step.kind in ("refit", "done"):
             if self.live is not None:
                 self.live.stop()
@@ -177,18 +203,22 @@ class _Watch:
             self.live.start()
 
     def _fold(self, step: Progress) -> None:
-        tenth = 10 * step.done // max(step.total, 1)
+        tenth = int(10 * step.share)
         if self.live is None and tenth > self.spoken and step.seconds > self.spoken_at + PAUSE:
             self.spoken, self.spoken_at = tenth, step.seconds
-            name, score = self._leader(step)
+            name, folds, score = self._leader(step)
             self.say.note(
-                f"  {10 * tenth:3d} %  {step.seconds:5.1f} s  best so far {name}, {self.metric.title} {score:.4g}"
+                f"  {10 * tenth:3d} %  {step.seconds:5.1f} s  best so far {name}, {self.metric.title} {score:.4g} "
+                f"on {folds} fold{'s' * (folds != 1)}"
             )
 
-    def _leader(self, step: Progress) -> tuple[str, float]:
+    def _leader(self, step: Progress) -> tuple[str, int, float]:
+        """Of those with the most folds the best; the classes' shares only where nothing else is."""
         sign = -1.0 if self.metric.higher else 1.0
-        name = min(step.standing, key=lambda m: sign * step.standing[m][1])
-        return name, step.standing[name][1]
+        held = {m: v for m, v in step.standing.items() if m != BASELINE} or step.standing
+        most = max(folds for folds, _ in held.values())
+        name = min((m for m in held if held[m][0] == most), key=lambda m: sign * held[m][1])
+        return (name, *held[name])
 
     def _table(self) -> Any:
         """How far each model is, and the seconds up to now."""
@@ -199,18 +229,17 @@ class _Watch:
             return ""
         seconds = step.seconds + time.perf_counter() - self.told_at
         limit = f" of {step.budget:g} s" if step.budget else ""
-        title = f"{step.done} of {step.total} fits, {seconds:.0f} s{limit}"
+        title = f"{100 * step.share:.0f} %, {step.done} fits, {seconds:.0f} s{limit}"
         grid = Grid(title=title, title_style="bold", box=None, pad_edge=False)
         for name, side in (("model", "left"), ("folds", "right"), (self.metric.title, "right"), ("", "left")):
             grid.add_column(name, justify=side)  # type: ignore[arg-type]
         sign = -1.0 if self.metric.higher else 1.0
         for name in sorted(step.standing, key=lambda m: sign * step.standing[m][1]):
             folds, score = step.standing[name]
-            style = STYLES["note"] if name in self.cut else ""
-            grid.add_row(name, str(folds), f"{score:.4f}", "cut" if name in self.cut else "", style=style)
+            grid.add_row(name, str(folds), f"{score:.4f}", "")
         for name in self.cut:
             if name not in step.standing:
-                grid.add_row(name, "", "", "cut", style=STYLES["note"])
+                grid.add_row(name, "", "", "no score", style=STYLES["note"])
         return grid
 
 
@@ -247,7 +276,9 @@ def as_data(found: Comparison, table: Table) -> dict[str, Any]:
         "not_ranked": dict(found.cut),
         "not_ranked_for": dict(found.reasons),
         "remarks": list(found.remarks),
-        "forecast_seconds": dict(found.forecast),
+        "judged_on": {m: asdict(s) for m, s in found.standing.items()},
+        "larger_budget": found.more,
+        "floor_only": found.floor_only,
         "folds": len(found.used),
         **{name: getattr(found, name) for name in ("level", "seconds", "budget", "seed", "interrupted")},
         "warnings": [{"kind": kind.__name__, "text": text, "times": n} for kind, text, n in found.warned],
@@ -258,14 +289,21 @@ def _keep(found: Comparison, table: Table, place: Path, data: str) -> Path | str
     """The winner's file, or why there is none."""
     if found.interrupted:
         return "interrupted"
-    path = place / f"model{SUFFIX}"
-    accuracy = found.scores[found.best]["accuracy"]
+    path, name = place / f"model{SUFFIX}", found.best
+    if name in found.theirs:
+        own = found.best_of_ours
+        if own is None:
+            tell(f"{name} is scikit-learn's, which no model file holds, and no other model was fitted")
+            return "scikit-learn's"
+        tell(f"{path}: {name} came first, which is scikit-learn's and stays out of model files; saved is {own}, the best of ours")
+        name = own
+    accuracy = found.scores[name]["accuracy"]
     told = (
-        f"{found.best}, best of {len(found.ranking)} by {METRICS[found.metric].title} on {stem(data)}; accuracy "
+        f"{name}, {'best' if name == found.best else 'best of ours'} of {len(found.ranking)} by {METRICS[found.metric].title} on {stem(data)}; accuracy "
         f"{accuracy.mean:.4g} in cross-validation; target {table.target}"
     )
     try:
-        keep(found.best_model, table, path, told)
+        keep(found.models[name], table, path, told)
     except ModelFileError as error:
         tell(f"{path}: the winner was not saved: {error}; the table is written")
         return str(error)
@@ -283,8 +321,9 @@ def _answer(found: Comparison, say: Say) -> None:
 
 
 def _files(
-    found: Comparison, table: Table, place: Path, kept: Path | str, kept_apart: Any, command: str, say: Say
-) -> None:
+    found: Comparison, table: Table, place: Path, kept: Path | str, kept_apart: Any, command: str,
+    left: float | None, say: Say,
+) -> None:  # fmt: skip
     """The files of an answer, each whole or not there, and what to do with them."""
     frame = found.to_frame("table")
     frame.index.name = "model"
@@ -292,6 +331,8 @@ def _files(
     written = {"table": place / "table.csv"}
     if isinstance(kept, Path):
         written["model"] = kept
+    write_text(place / PLAN, dumped(found.plan.to_dict()) + "\n")
+    written["plan"] = place / PLAN
     made = as_data(found, table)
     made["command"] = command
     write_text(place / "comparison.json", dumped(made) + "\n")
@@ -300,7 +341,7 @@ def _files(
         rows, answers = kept_apart or (None, None)
         say.note("drawing the report")
         given = {"X": table.frame, "y": table.labels, "X_test": rows, "y_test": answers}
-        page = page_of(say, found, **given, source=table.source, command=command)
+        page = page_of(say, found, **given, source=table.source, command=command, seconds=left)
         if page is not None:
             write_text(place / "report.html", page)
             written["report"] = place / "report.html"
@@ -314,17 +355,15 @@ def _files(
         model, source = shlex.quote(os.fspath(kept)), shlex.quote(table.source)
         say.note("next", "bold")
         say.note(f"  separatrix predict {model} {source} --proba", "")
-        entry = BY_NAME.get(found.best)
+        entry = BY_NAME.get(found.best_of_ours or "")
         if entry is not None and entry.sums and (entry.cls != "LinearSVC" or len(found.classes) == 2):
             say.note(f"  separatrix explain {model} {source} --row 1", "")
         say.note(f"  separatrix report {model} NEWER-ROWS", "")
 
 
-def _command(
-    asked: TableAsked, table: Table, budget: float, options: Mapping[str, str | None], seed: int
-) -> str:
-    """What to type to get the same again."""
-    words = ["separatrix", "compare", asked.data, "--target", str(table.target), "--budget", f"{budget:g}"]
+def _command(asked: TableAsked, table: Table, options: Mapping[str, str | None], seed: int) -> str:
+    """What to type to get the same again: the plan that ran has the say, not the clock."""
+    words = ["separatrix", "compare", asked.data, "--target", str(table.target)]
     for name, value in options.items():
         words += [name, value] if value is not None else []
     words += [] if asked.header is None else ["--header" if asked.header else "--no-header"]

@@ -15,10 +15,10 @@ from importlib.metadata import PackageNotFoundError, version
 from inspect import signature
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from separatrix.judge.plan import data_hash
 from separatrix.show.reading import last_step
 from separatrix.show.report_parts.words import h, paragraph
 
@@ -34,42 +34,6 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
-
-
-def data_hash(X: Any, y: ArrayLike) -> str:
-    """SHA-256 of shape, names, cells and labels: the same table has the same, whatever holds it in memory.
-
-    Numbers are hashed as float64, other cells as text. O(np).
-
-    >>> data_hash(np.array([[1, 2]]), ["a"]) == data_hash(np.array([[1.0, 2.0]]), ["a"])
-    True
-    """
-    made = hashlib.sha256()
-    if hasattr(X, "tocsr"):
-        sparse = X.tocsr()
-        made.update(f"{sparse.shape}".encode())
-        for part in (sparse.indptr, sparse.indices, sparse.data):
-            made.update(np.ascontiguousarray(part, dtype=np.float64).tobytes())
-    else:
-        if hasattr(X, "columns") or hasattr(X, "column_names"):
-            import narwhals as nw
-
-            frame = nw.from_native(X, eager_only=True)
-            made.update(repr([str(c) for c in frame.columns]).encode())
-            columns = [column.to_numpy() for column in frame.iter_columns()]
-        else:
-            columns = list(np.asarray(X).T)
-        made.update(f"{len(columns)}".encode())
-        for column in columns:
-            made.update(_bytes(column))
-    made.update(_bytes(np.asarray(y)))
-    return made.hexdigest()
-
-
-def _bytes(column: np.ndarray) -> bytes:
-    if column.dtype.kind in "biuf":
-        return np.ascontiguousarray(column, dtype=np.float64).tobytes()
-    return "\x1f".join(str(v) for v in column.tolist()).encode("utf-8", "surrogatepass")
 
 
 def file_hash(path: str | os.PathLike[str]) -> str | None:

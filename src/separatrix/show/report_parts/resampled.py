@@ -29,9 +29,20 @@ NONE = "No intervals: a penalised fit has no standard errors, and "
 
 
 def with_ends(
-    model: BaseEstimator, X: TableLike, y: ArrayLike, panels: list[Panel], level: float
+    model: BaseEstimator,
+    X: TableLike,
+    y: ArrayLike,
+    panels: list[Panel],
+    level: float,
+    seconds: float | None = None,
 ) -> tuple[list[Panel], str]:
-    """(the panels with intervals, a sentence); the panels as they were where there are none, and why."""
+    """(the panels with intervals, a sentence); the panels as they were where there are none, and why.
+
+    ``seconds`` are those left of a budget; None for as many as it takes, up to 20.
+    """
+    most = SECONDS if seconds is None else min(seconds, SECONDS)
+    if most <= 0:
+        return panels, NONE + "the time of the budget was over."
     inner = last_step(model)
     Z, labels = before(model)(X), np.asarray(y)
     n, p = Z.shape
@@ -50,7 +61,7 @@ def with_ends(
             while len(np.unique(labels[rows])) < classes:
                 rows = rng.integers(0, n, n)
             drawn.append(_weights(fresh.fit(take(Z, rows), labels[rows])))
-            if time.perf_counter() - began > SECONDS:
+            if time.perf_counter() - began > most:
                 return panels, NONE + "its bootstraps took too long."
     found = np.array(drawn)
     if found.shape[1:] != (len(panels), len(panels[0].value)) or not np.isfinite(found).all():

@@ -65,16 +65,19 @@ def ranking(comparison: Comparison) -> str:
             cells.append(MarkUp(f"{h(score_text(metric, own[metric].mean))}<small>{h(span)}</small>"))
         cells.append(score_text("seconds", own["seconds"].mean))
         cells.append(_difference(told.get(name), by, name == comparison.best))
+        seen = comparison.standing[name]
+        cells.append(seen.words + (", tuned" if seen.tuned else ""))
         rows.append(cells)
     heads = ["model", "more is better" if METRICS[by].higher else "less is better"]
-    heads += [METRICS[m].title for m in shown] + ["a fit", "against the best"]
+    heads += [METRICS[m].title for m in shown] + ["a fit", "against the best", "judged on"]
     level = f"{100 * comparison.level:g} %"
     caption = (
-        f"Ranked by {METRICS[by].title} over {len(comparison.used)} folds, the same for all; small figures are "
-        f"{level} intervals of the mean (corrected resampled t)"
+        f"Ranked by {METRICS[by].title} on the folds that each has with the best; small figures are {level} intervals "
+        "of the mean (corrected resampled t; of fewer folds than a repetition, by the rows judged)"
     )
-    made = table(heads, rows, caption=caption, left=(0, 1, len(heads) - 1), kind="ranking")
-    said = "".join(paragraph(sentence) for sentence in _told(comparison))
+    made = table(heads, rows, caption=caption, left=(0, 1, len(heads) - 2, len(heads) - 1), kind="ranking")
+    told_of = [*_told(comparison), *comparison.partly, *([comparison.more] if comparison.more else [])]
+    said = "".join(paragraph(sentence) for sentence in told_of)
     if comparison.tested:
         parts = [
             f"{comparison.titles.get(m, m)} {score_text(by, t[by].mean)} ({span_text(by, t[by])})"
@@ -118,7 +121,7 @@ def _difference(d: Any, by: str, best: bool) -> str:
     if best:
         return "the best"
     if d is None or not np.isfinite(d.p_holm):
-        return "too few folds to tell"
+        return "too little seen to tell"
     p = "p < 0.001" if d.p_holm < 0.001 else f"p = {d.p_holm:.2g}"
     size = f"{100 * abs(d.mean):.2g} points" if by in ("accuracy", "error") else number(abs(d.mean), 2)
     return f"really worse, by {size} ({p})" if d.real else f"cannot be told apart ({p})"
