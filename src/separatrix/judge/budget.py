@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from separatrix.judge.contest import Contest, FoldResult, Step
+from separatrix.judge.contest import FLOORS, Contest, FoldResult, Step
 from separatrix.judge.tuning import SEARCH_ROWS
 from separatrix.loops import telling
 
@@ -65,7 +65,7 @@ class Forecasts:
 
     def of(self, step: Step) -> float:
         """Seconds of a step; NaN where nothing like it was measured."""
-        if step.model == "majority":
+        if step.model in FLOORS:
             return 0.0
         known = self._of(step.model, step.tuned, step.rows)
         if known == known or not step.tuned:

@@ -34,7 +34,9 @@ from separatrix.models.generative.categorical_nb import CategoricalNB
 from separatrix.models.generative.naive_bayes import NaiveBayes
 from separatrix.models.linear.logistic import LogisticRegression
 
-KERNEL_ROWS = 4_000  # a kernel matrix of more is not held: of larger tables the machine is given that many rows
+KERNEL_ROWS = (
+    4_000  # a kernel matrix of more is not held: of larger tables the machine is given that many rows
+)
 YARDSTICK = "sklearn_hgb"
 
 THEIRS = ("histgradientboosting", "histgradientboostingclassifier")  # what it is called too

@@ -34,7 +34,7 @@ from separatrix.judge.alerts import Alert, alerts
 from separatrix.judge.budget import Allowed
 from separatrix.judge.candidates import Candidate, read_models
 from separatrix.judge.comparison import Comparison, Refits, Standing
-from separatrix.judge.contest import BASELINE, Contest
+from separatrix.judge.contest import FLOORS, Contest
 from separatrix.judge.facts import TableFacts, encoder_of, read_two, read_X
 from separatrix.judge.fits import answers, codes_in
 from separatrix.judge.folds import read_splits, sample, unjudged
@@ -138,7 +138,9 @@ def compare(
         raise ValueError('metric="cost" needs cost, a matrix or {(true class, answer): cost}')
     matrix = None if cost is None else read_cost(cost, classes)
     facts = TableFacts.of(X, labels, kinds)
-    candidates, unsuited = read_models(models if models is not None or again is None else [*again.models], facts)
+    candidates, unsuited = read_models(
+        models if models is not None or again is None else [*again.models], facts
+    )
     _check_probabilities(candidates, chosen.name, facts)
     seed = seed_of(random_state) if again is None else again.seed
     splits = tuple(read_splits(cv, codes, classes, seed))
@@ -232,13 +234,15 @@ def _outcome(
         interrupted=race.interrupted,
         warned=race.warned,
         seed=contest.seed,
-        floor_only=best == BASELINE and len(contest.candidates) > 1,
+        floor_only=best in FLOORS and len(contest.candidates) > 1,
         remarks=remarks,
     )
 
 
 def _all(standing: Standing) -> str:
-    return "all rows" if standing.rows >= standing.of_rows else f"{standing.rows:,} of {standing.of_rows:,} rows"
+    return (
+        "all rows" if standing.rows >= standing.of_rows else f"{standing.rows:,} of {standing.of_rows:,} rows"
+    )
 
 
 def _standing(race: Race, name: str, own: tuple[Any, ...]) -> Standing:
@@ -263,7 +267,7 @@ def _standing(race: Race, name: str, own: tuple[Any, ...]) -> Standing:
 def _rankable(race: Race) -> list[str]:
     """Every model that has a score."""
     names = [m for m in race.contest.candidates if race.course.own(m)]
-    rivals = [m for m in race.contest.candidates if m != BASELINE]
+    rivals = [m for m in race.contest.candidates if m not in FLOORS]
     broken = bool(rivals) and all(m in race.errors for m in rivals)
     if names and not broken:
         return names

@@ -19,7 +19,7 @@ from separatrix.core.words import joined
 from separatrix.data.extras import data_frame, pyplot
 from separatrix.inference.summary import Summary
 from separatrix.judge.alerts import Alert
-from separatrix.judge.contest import BASELINE, FoldResult
+from separatrix.judge.contest import FLOORS, FoldResult
 from separatrix.judge.folds import Split
 from separatrix.judge.plan import Plan
 from separatrix.judge.ranking import Difference
@@ -336,7 +336,11 @@ class Comparison:
             few = rows_in_words(self.standing[self.best].rows, self.standing[self.best].of_rows)
             said.append(f"The model kept, {self.best}, is fitted to {few}.")
         tuned = [m for m in self.ranking if self.standing[m].tuned]
-        said += [f"Tuned inside each fold: {joined(tuned)}; the others have their usual settings."] if tuned else []
+        said += (
+            [f"Tuned inside each fold: {joined(tuned)}; the others have their usual settings."]
+            if tuned
+            else []
+        )
         if self.best in self.theirs:
             own_best = self.best_of_ours
             named = f"; the best of ours is {own_best}" if own_best else ""
@@ -346,7 +350,7 @@ class Comparison:
     @property
     def best_of_ours(self) -> str | None:
         """The first in the ranking that is a model of this library; None where there is none but the floor."""
-        return next((m for m in self.ranking if m not in self.theirs and m != BASELINE), None)
+        return next((m for m in self.ranking if m not in self.theirs and m not in FLOORS), None)
 
     def _on_test(self) -> str:
         """The scores on the test rows, the best model's with its interval."""
@@ -387,13 +391,13 @@ class Comparison:
         same = [d.model for d in self.differences if not d.real]
         by = METRICS[self.metric].title
         said = []
-        floor = next((d for d in self.differences if d.model == BASELINE and d.mean < 0), None)
+        floor = next((d for d in self.differences if d.model in FLOORS and d.mean < 0), None)
         if floor is not None:
             said.append(
                 f"No model does better than the classes' shares ({BASELINE}), by {abs(floor.mean):.3g} of {by}: the "
                 "columns may say nothing of the class."
             )
-            same = [m for m in same if m != BASELINE]
+            same = [m for m in same if m not in FLOORS]
         if same:
             said.append(
                 f"{self.best} comes first by {by}, but {joined(same)} cannot be told from it: the folds differ more "

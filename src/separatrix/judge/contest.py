@@ -12,10 +12,14 @@ import numpy as np
 from separatrix.core.numerics import FloatArray
 from separatrix.judge.candidates import Candidate
 from separatrix.judge.facts import TableFacts
-from separatrix.judge.folds import Split, sample
-from separatrix.judge.scores import METRICS
+from separatrix.judge.fits import answers
+from separatrix.judge.folds import Split, sample, strata_of
+from separatrix.judge.scores import METRICS, metrics_of, scores_of
 
-BASELINE = "majority"  # a floor: it costs nothing, and does not win by default of others
+FLOORS = (
+    "majority",
+    "mean",
+)  # of classes, and of numbers: they cost nothing, and do not win by default of others
 LADDER = (1_000, 4_000, 16_000, 64_000, 256_000)  # rows of training on the way to all of them
 JUDGED = 2  # rows judged for each row of training, at most, where not all are trained on
 GROUPS = 20  # parts of the judged rows, left out in turn, that say how sure a score of one fold is
@@ -57,6 +61,7 @@ class FoldResult:
     took: float
     codes: np.ndarray
     cost: FloatArray | None
+    positive: int | None = None
 
     @cached_property
     def _kept(self) -> dict[str, FloatArray]:
@@ -82,7 +87,9 @@ class FoldResult:
             return float("nan")
         if found.needs == "cost":
             return float("nan") if self.cost is None else float(found.of(self.codes[kept], P, self.cost))
-        return float(found.of(self.codes[kept], self.predicted[kept] if found.needs == "labels" else P))
+        return found.value(
+            self.codes[kept], self.predicted[kept] if found.needs == "labels" else P, self.positive
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -95,6 +102,7 @@ class Contest:
     metric, scoring : what ranks, and what the search for settings looks at
     cost : (K, K) or None
     seed : of the models
+    positive : the class of two that precision, recall and F₁ are of
     """
 
     facts: TableFacts
@@ -107,6 +115,33 @@ class Contest:
     scoring: str
     cost: FloatArray | None
     seed: int
+    positive: int | None = None
+
+    @property
+    def numbers(self) -> bool:
+        """Whether numbers are predicted, not classes; ``codes`` are then those numbers."""
+        return self.facts.task == "numbers"
+
+    @property
+    def floor(self) -> str:
+        return FLOORS[self.numbers]
+
+    @cached_property
+    def strata(self) -> np.ndarray:
+        """What samples hold in proportion: classes, or tenths of the numbers."""
+        return strata_of(self.codes) if self.numbers else self.codes
+
+    def answers(self, model: Any, X: Any) -> tuple[np.ndarray, FloatArray | None]:
+        """The number of each answer's class, and P or None; or the numbers predicted."""
+        if self.numbers:
+            return np.asarray(model.predict(X), dtype=float), None
+        return answers(model, X, self.facts.classes)
+
+    def scores(self, codes: np.ndarray, predicted: np.ndarray, P: FloatArray | None) -> dict[str, float]:
+        """Every metric of the task."""
+        if self.numbers:
+            return {name: metric.value(codes, predicted) for name, metric in metrics_of("numbers").items()}
+        return scores_of(codes, predicted, P, self.cost, self.positive)
 
     @property
     def folds(self) -> int:
@@ -132,10 +167,10 @@ class Contest:
         split = self.splits[step.split]
         if step.rows >= len(split.train):
             return split.train, split.test
-        few = split.train[sample(self.codes[split.train], step.rows, self.seed)]
+        few = split.train[sample(self.strata[split.train], step.rows, self.seed)]
         if self.most(step.model) <= step.rows:  # it is never fitted to more, so these are its folds
             return few, split.test
-        return few, split.test[sample(self.codes[split.test], JUDGED * step.rows, self.seed)]
+        return few, split.test[sample(self.strata[split.test], JUDGED * step.rows, self.seed)]
 
     def most(self, name: str) -> int:
         """Rows of training that a model is given at most."""

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from separatrix.judge.candidates import cheapest_first
-from separatrix.judge.contest import BASELINE, Contest, FoldResult, Step
+from separatrix.judge.contest import FLOORS, Contest, FoldResult, Step
 from separatrix.judge.paired import Pair, difference_of, spread_of
 from separatrix.judge.scores import METRICS
 
@@ -93,7 +93,9 @@ class Course:
         if len(both) < len(plain) or not both:
             return bool(tuned) and not plain
         sign = -1.0 if METRICS[self.contest.metric].higher else 1.0
-        gain = np.mean([sign * (a.scores[self.contest.metric] - b.scores[self.contest.metric]) for a, b in both])
+        gain = np.mean(
+            [sign * (a.scores[self.contest.metric] - b.scores[self.contest.metric]) for a, b in both]
+        )
         return bool(gain < 0)
 
     def own(self, name: str) -> list[FoldResult]:
@@ -137,14 +139,14 @@ class Course:
                 first = [Step(name, True, s, self.rows(name, s)) for s in range(self.contest.folds)]
                 yield Round("tuning", tuple(first), whole=True)
         for name in self.order:
-            if name not in able and name != BASELINE and self.searches(name) and self._in_folds(name):
+            if name not in able and name not in FLOORS and self.searches(name) and self._in_folds(name):
                 yield from self._second_look(name)
 
     def _second_look(self, name: str) -> Iterator[Round]:
         """A model that stopped with its usual settings, tuned on the first fold: where it may win so, on all."""
         first = Step(name, True, 0, self.rows(name, 0))
         yield Round("tuning", (first,), whole=True)
-        best = self.best_first([m for m in self.racing() if m != BASELINE and self.own(m)])[0]
+        best = self.best_first([m for m in self.racing() if m not in FLOORS and self.own(m)])[0]
         theirs = [r for r in self.own(best) if r.split == 0]
         look = self.results.get(first)
         if look is None or not theirs or self._behind([(look, theirs[0])], HOPELESS):
@@ -202,7 +204,7 @@ class Course:
 
     def _halve(self, rung: int) -> None:
         """On a rung: of the lower half, those clearly behind the best stop."""
-        names = [m for m in self.racing() if m != BASELINE and self._at(m, rung)]
+        names = [m for m in self.racing() if m not in FLOORS and self._at(m, rung)]
         ranked = self.best_first(names)
         for m in ranked[max(STAY, -(-len(ranked) // 2)) :]:
             pair = (self._at(m, rung), self._at(ranked[0], rung))
@@ -215,7 +217,7 @@ class Course:
 
     def _stop(self) -> None:
         """Over the folds so far: those hopelessly behind the best stop."""
-        ranked = self.best_first([m for m in self.racing() if m != BASELINE and self.own(m)])
+        ranked = self.best_first([m for m in self.racing() if m not in FLOORS and self.own(m)])
         for m in ranked[STAY:]:
             own = self.own(m)
             if self._behind(self.pairs(m, ranked[0]), HOPELESS):
@@ -238,7 +240,7 @@ class Course:
 
     def may_win(self) -> list[str]:
         """Those of the race that are not really worse than the best, and the first few in any case."""
-        ranked = self.best_first([m for m in self.racing() if m != BASELINE and self.own(m)])
+        ranked = self.best_first([m for m in self.racing() if m not in FLOORS and self.own(m)])
         able = ranked[:TOP]
         for m in ranked[TOP:]:
             pairs = self.pairs(m, ranked[0])

@@ -20,6 +20,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
+from separatrix.core.numerics import FloatArray
 from separatrix.data.door import is_dask, read_labels
 
 NUMBERS = ("continuous", "discrete")
@@ -38,29 +39,34 @@ class TableFacts:
     missing: bool
     whole: bool  # every cell a count: whole and not negative
     kinds: Mapping[str, str]  # of a frame's columns, empty of an array
+    task: str = "classes"  # or "numbers": then there are no classes, and counts of none
 
     @classmethod
-    def of(cls, X: Any, y: ArrayLike, kinds: Mapping[str, str] | None = None) -> TableFacts:
-        """Read from X (n, p), a table (array, sparse matrix or frame), and y (n,). One pass.
+    def of(
+        cls, X: Any, y: ArrayLike, kinds: Mapping[str, str] | None = None, task: str = "classes"
+    ) -> TableFacts:
+        """Read from X (n, p), a table (array, sparse matrix or frame), and y (n,), labels or numbers. One pass.
 
         >>> facts = TableFacts.of([[1.0, 2.0], [0.0, 5.0], [3.0, 1.0]], ["a", "b", "a"])
         >>> facts.n, facts.p, facts.counts.tolist(), facts.whole
         (3, 2, [2, 1], True)
         """
         n, p = np.shape(X)
-        classes, codes = read_labels(y, n)
-        counts = np.bincount(codes, minlength=len(classes))
+        classes, counts = np.empty(0, dtype=object), np.empty(0, dtype=np.intp)
+        if task == "classes":
+            classes, codes = read_labels(y, n)
+            counts = np.bincount(codes, minlength=len(classes))
         if hasattr(X, "columns"):
             from separatrix.tables.kinds import infer_kinds
 
             known = infer_kinds(X, dict(kinds) if kinds else None)
-            return cls(n, p, classes, counts, True, False, bool(X.isna().any(axis=None)), False, known)
+            return cls(n, p, classes, counts, True, False, bool(X.isna().any(axis=None)), False, known, task)
         cells = np.asarray(getattr(X, "data") if sp.issparse(X) else X)  # noqa: B009  the stored cells of CSR
         if cells.dtype.kind not in "fiub":
-            return cls(n, p, classes, counts, False, False, False, False, {})
+            return cls(n, p, classes, counts, False, False, False, False, {}, task)
         missing = bool(np.isnan(cells).any()) if cells.dtype.kind == "f" else False
         whole = not missing and bool((cells >= 0).all()) and bool((cells == np.rint(cells)).all())
-        return cls(n, p, classes, counts, False, bool(sp.issparse(X)), missing, whole, {})
+        return cls(n, p, classes, counts, False, bool(sp.issparse(X)), missing, whole, {}, task)
 
     @property
     def numeric(self) -> bool:
@@ -82,6 +88,41 @@ def read_two(y: ArrayLike, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if len(classes) < 2:
         raise ValueError(f"y holds one class, {classes.tolist()[0]!r}: there is nothing to tell apart")
     return classes, codes, np.asarray(classes)[codes]
+
+
+def read_numbers(y: ArrayLike, n: int) -> FloatArray:
+    """y (n,) as finite floats that are not all equal; else a sentence that names the row.
+
+    >>> read_numbers(["1.5", "2"], 2)
+    array([1.5, 2. ])
+    """
+    values = np.asarray(y)
+    if values.shape != (n,):
+        raise ValueError(f"y has shape {values.shape}, X has {n} rows: give one number a row")
+    try:
+        numbers = values.astype(float)
+    except (TypeError, ValueError):
+        at = next(i for i, v in enumerate(values.tolist()) if not _is_number(v))
+        raise ValueError(
+            f"y is {values.tolist()[at]!r} in row {at}, which is no number: a regression needs numbers; leave "
+            'task="regression" out to compare classifiers'
+        ) from None
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if len(bad):
+        raise ValueError(
+            f"y is {numbers[bad[0]]} in row {int(bad[0])} ({len(bad)} in all): drop the row, or mend it"
+        )
+    if len(numbers) and numbers.min() == numbers.max():
+        raise ValueError(f"y is {numbers[0]:g} in every row: there is nothing to predict")
+    return numbers
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def read_X(X: Any) -> Any:

@@ -67,6 +67,52 @@ def read_splits(cv: Any, codes: np.ndarray, classes: np.ndarray, seed: int) -> l
     return _given_splits(cv, codes, classes)
 
 
+def strata_of(y: np.ndarray, parts: int = 10) -> np.ndarray:
+    """The number (n,) of the tenth of y that a row lies in, so that folds and samples have numbers of every size.
+
+    Of few rows, or few different numbers, there are fewer parts.
+
+    >>> strata_of(np.arange(40.0)).tolist()[::8]
+    [0, 0, 1, 2, 3]
+    """
+    parts = max(min(parts, len(y) // FOLDS // 2), 1)
+    edges = np.unique(np.quantile(y, np.arange(1, parts) / parts)) if parts > 1 else np.empty(0)
+    return np.asarray(
+        np.unique(np.searchsorted(edges, y, side="right"), return_inverse=True)[1], dtype=np.intp
+    )
+
+
+def numeric_splits(cv: Any, y: np.ndarray, seed: int) -> list[Split]:
+    """Folds for numbers, each tenth of y in proportion; 5, twice, where cv is None, else as it is given.
+
+    >>> [len(s.test) for s in numeric_splits(3, np.arange(12.0), 0)]
+    [4, 4, 4]
+    """
+    n = len(y)
+    if cv is None and n < 2 * LEAST:
+        raise ValueError(
+            f"there are {n} rows: cross-validation needs at least {2 * LEAST}; give more rows, or give cv"
+        )
+    strata = strata_of(y)
+    if cv is not None and not is_count(cv) and not (isinstance(cv, tuple) and all(is_count(v) for v in cv)):
+        return _given_splits(cv, strata, np.unique(strata), numbers=y)
+    folds, repeats = (min(FOLDS, n // 2), REPEATS) if cv is None else (cv, 1) if is_count(cv) else cv
+    if folds < 2 or repeats < 1 or folds > n:
+        raise ValueError(f"cv must be at least 2 folds of {n} rows or fewer, at least once; got {cv!r}")
+    splits = []
+    for repeat in range(repeats):
+        order = np.random.default_rng((seed, repeat)).permutation(n)
+        order = order[
+            np.argsort(strata[order], kind="stable")
+        ]  # stratum after stratum: dealing out stratifies
+        fold = np.empty(n, dtype=np.intp)
+        fold[order] = np.arange(n) % folds
+        splits += [
+            Split(repeat, f, np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(folds)
+        ]
+    return splits
+
+
 def grouped_splits(groups: Any, codes: np.ndarray, classes: np.ndarray, seed: int) -> list[Split]:
     """Folds in which no group is on both sides, classes about in proportion; as many as groups and classes allow.
 
@@ -177,9 +223,13 @@ def unjudged(codes: np.ndarray, classes: np.ndarray) -> list[Alert]:
     ]
 
 
-def _given_splits(cv: Any, codes: np.ndarray, classes: np.ndarray) -> list[Split]:
+def _given_splits(
+    cv: Any, codes: np.ndarray, classes: np.ndarray, numbers: np.ndarray | None = None
+) -> list[Split]:
     if hasattr(cv, "split") and not isinstance(cv, (str, bytes)):
-        pairs = list(cv.split(np.zeros(len(codes)), np.asarray(classes)[codes]))
+        pairs = list(
+            cv.split(np.zeros(len(codes)), np.asarray(classes)[codes] if numbers is None else numbers)
+        )
     elif isinstance(cv, Iterable) and not isinstance(cv, (str, bytes)):
         pairs = list(cv)
     else:
@@ -195,7 +245,7 @@ def _given_splits(cv: Any, codes: np.ndarray, classes: np.ndarray) -> list[Split
             raise ValueError(f"cv[{i}] must be a pair (train, test) of row numbers") from None
         if not len(train) or not len(test):
             raise ValueError(f"cv[{i}] has no rows to {'judge' if len(train) else 'train on'}")
-        if len(np.unique(codes[train])) < 2:
+        if numbers is None and len(np.unique(codes[train])) < 2:
             raise ValueError(f"cv[{i}] trains on one class: shuffle or stratify the folds")
         if seen[test].any():  # rows judged before: another repetition begins
             repeat, seen = repeat + 1, np.zeros(len(codes), dtype=bool)

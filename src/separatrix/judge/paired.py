@@ -68,7 +68,9 @@ def interval_of(own: Sequence[FoldResult], metric: str, ratio: float, level: flo
         found = corrected_interval(values, ratio, level)
         if found.high > found.low or len(own) > 2:
             return found
-        return Interval(found.mean, float("nan"), float("nan"))  # two folds that agree say nothing of their spread
+        return Interval(
+            found.mean, float("nan"), float("nan")
+        )  # two folds that agree say nothing of their spread
     return _spread(values, [r.without_parts(metric) for r in own], ratio).interval(level)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from separatrix.judge.contest import BASELINE, Contest, FoldResult
+from separatrix.judge.contest import FLOORS, Contest, FoldResult
 from separatrix.judge.course import CLEAR, Course
 from separatrix.judge.paired import Pair, difference_of, interval_of, spread_of, worse
 from separatrix.judge.scores import METRICS, Interval, calibration_error, corrected_interval, holm
@@ -74,7 +74,9 @@ def rank(course: Course, names: Sequence[str], level: float) -> Ranking:
     for m in names:
         own, ratio = results[m], _ratio(contest, results[m])
         found = {
-            name: interval_of(own, name, ratio, level, folds) for name in METRICS if name != "calibration_error"
+            name: interval_of(own, name, ratio, level, folds)
+            for name in METRICS
+            if name != "calibration_error"
         }
         found["calibration_error"] = _pooled(own, contest, level)
         found["seconds"] = corrected_interval([r.seconds for r in own], ratio, level)
@@ -108,7 +110,7 @@ def _yardstick(course: Course, names: Sequence[str], scores: Mapping[str, Mappin
 
     def key(m: str) -> tuple[Any, ...]:
         own, mean = course.own(m), sign * scores[m][course.contest.metric].mean
-        out = m == BASELINE, m in course.gone, m in course.stopped
+        out = m in FLOORS, m in course.gone, m in course.stopped
         return (*out, -len(own), -max(r.rows for r in own), mean if np.isfinite(mean) else np.inf)
 
     def most(m: str) -> tuple[Any, ...]:
@@ -122,7 +124,7 @@ def _yardstick(course: Course, names: Sequence[str], scores: Mapping[str, Mappin
 
 def _before(course: Course, m: str, first: str, results: Mapping[str, Sequence[FoldResult]]) -> bool:
     """Whether a model with fewer folds or rows comes before the yardstick: where it is clearly better."""
-    if m == BASELINE or m in course.stopped or m in course.gone:
+    if m in FLOORS or m in course.stopped or m in course.gone:
         return False
     found = spread_of(_pairs(m, first, results), course.contest.metric, 0.0)
     return bool(np.isfinite(found.error) and found.mean < -CLEAR * found.error and found.error > 0)

@@ -30,14 +30,13 @@ from separatrix.data.interrupts import telling as told_to_end
 from separatrix.data.interrupts import until_interrupted
 from separatrix.data.pool import Submit, background, one_blas_thread
 from separatrix.judge.budget import Allowed, Forecasts, short, working
-from separatrix.judge.contest import BASELINE, Contest, FoldResult, Step
+from separatrix.judge.contest import FLOORS, Contest, FoldResult, Step
 from separatrix.judge.course import Course, Round
 from separatrix.judge.encoded import EncodedSplits
-from separatrix.judge.fits import Unwanted, answers, searching, while_wanted
+from separatrix.judge.fits import Unwanted, searching, while_wanted
 from separatrix.judge.plan import Plan, data_hash, fingerprint
 from separatrix.judge.progress import Progress, Share
 from separatrix.judge.reasons import Reasons, more_time
-from separatrix.judge.scores import scores_of
 
 PART = 0.25  # of the time left, at most, goes to a rung of the ladder: the other folds take as long each
 ALONE = 0.5  # of the time left, at most, a fit may take that nothing is known of
@@ -183,7 +182,7 @@ class Race:
 
     def _to_keep(self) -> float:
         """Seconds of the fit to all rows that comes last: of the best so far, or of all that are to be judged."""
-        names = [m for m in self.course.racing() if m != BASELINE and self.course.own(m)]
+        names = [m for m in self.course.racing() if m not in FLOORS and self.course.own(m)]
         if not names or self.allowed.seconds is None:
             return 0.0
         if not self.allowed.fits_all:
@@ -192,7 +191,9 @@ class Race:
 
     def to_refit(self, name: str) -> float:
         """Seconds of a fit to all rows, or as many as a model is given."""
-        rows = min(self.contest.facts.n, self.course.fewer.get(name, self.contest.facts.n), self.contest.most(name))
+        rows = min(
+            self.contest.facts.n, self.course.fewer.get(name, self.contest.facts.n), self.contest.most(name)
+        )
         seconds = self.forecasts.of(Step(name, self.course.tuned(name), 0, rows))
         encoding = self.encoded.rate.get(self.contest.candidates[name].form, 0.0) * rows
         return (seconds if seconds == seconds else 0.0) + encoding
@@ -200,7 +201,7 @@ class Race:
     def _may_begin(self, each: Round, step: Step) -> bool:
         if step.model in self.course.gone or (self.over and each.kind != "breadth"):
             return False
-        if self.allowed.seconds is None or self.plan or step.model == BASELINE:
+        if self.allowed.seconds is None or self.plan or step.model in FLOORS:
             return True
         left = self.allowed.left() - self._reserve
         seconds = self._seconds(step)
@@ -230,9 +231,7 @@ class Race:
             return now + max(ALONE * (left - self._reserve), GRACE / 2)
         return now + max(left - self._reserve + LAST * self.allowed.seconds, GRACE / 2)
 
-    def _finished(
-        self, each: Round, future: Future[Any], task: Under, found: dict[Step, FoldResult]
-    ) -> None:
+    def _finished(self, each: Round, future: Future[Any], task: Under, found: dict[Step, FoldResult]) -> None:
         step, course = task.step, self.course
         before = course.found(step.model, False)
         try:
@@ -263,13 +262,16 @@ class Race:
                 self.say("cut", step.model, step.split, f"{step.model} {why}")
             return
         found[step] = result
-        self._scored |= step.model != BASELINE
+        self._scored |= step.model not in FLOORS
         self.forecasts.learn(result)
         self._share.done += 1
         on = "" if result.rows >= len(self.contest.splits[step.split].train) else f" on {result.rows:,} rows"
         how = "tuned, " if step.tuned else ""
         self.say(
-            "fold", step.model, step.split, f"{step.model}: {how}fold {step.split + 1}{on} in {short(result.seconds)}"
+            "fold",
+            step.model,
+            step.split,
+            f"{step.model}: {how}fold {step.split + 1}{on} in {short(result.seconds)}",
         )
 
     # ---- one step ----
@@ -283,13 +285,13 @@ class Race:
             began = working()
             model.fit(A, contest.labels[train])
             seconds = working() - began
-            predicted, P = answers(model, B, contest.facts.classes)
+            predicted, P = contest.answers(model, B)
             took = working() - began
         codes = contest.codes[test]
-        scores = scores_of(codes, predicted, P, contest.cost)
+        scores = contest.scores(codes, predicted, P)
         return FoldResult(
             step.model, step.split, scores, seconds, predicted, P, test, len(train), step.tuned, took, codes,
-            contest.cost,
+            contest.cost, contest.positive,
         )  # fmt: skip
 
     @contextmanager
@@ -326,8 +328,8 @@ class Race:
     def _why(self) -> None:
         """Of each model that was not followed to the end the reason, and what more time could change."""
         course, folds = self.course, self.contest.folds
-        racing = [m for m in course.racing() if m != BASELINE and course.own(m)]
-        best = course.best_first(racing)[0] if racing else BASELINE
+        racing = [m for m in course.racing() if m not in FLOORS and course.own(m)]
+        best = course.best_first(racing)[0] if racing else self.contest.floor
         for name, (rows, seen) in course.stopped.items():
             if len(course.found(name, False)) < folds or rows < course.rows(name, 0):
                 most = len(self.contest.splits[0].train)
@@ -346,7 +348,7 @@ class Race:
             able = [m for m in [*course.may_win(), *course.stopped] if course.searches(m)]
             undone["tuning"] = [m for m in able if not course.found(m, True)]
             missing = len(self.contest.splits) > len(course.own(best)) and not undone["tuning"]
-            undone["repeat"] = [best] if missing and best != BASELINE else []
+            undone["repeat"] = [best] if missing and best not in FLOORS else []
         self.undone = {kind: sorted(names) for kind, names in undone.items() if names}
 
     def more(self) -> str:
@@ -394,7 +396,9 @@ class Race:
         if self.plan is not None:
             return f"{models}, {len(self.plan.steps)} fits of a plan are run again"
         first = f" on {rungs[0]:,} rows, then on more" if len(rungs) > 1 else ""
-        return f"{models}, each on a first fold{first}; {folds} folds of those that may win, then their tuning"
+        return (
+            f"{models}, each on a first fold{first}; {folds} folds of those that may win, then their tuning"
+        )
 
     def say(self, kind: str, model: str | None, fold: int, message: str, data: Any = None) -> None:
         self.tell(self._share.progress(kind, model, fold, message, self.course, data))

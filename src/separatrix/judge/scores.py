@@ -4,6 +4,7 @@
     accuracy      share of rows, by weight, predicted right
     Brier         Σ w_i Σ_k (p_ik − [y_i = k])² / Σ w_i
     cost          Σ w_i C[y_i, ŷ_i] / Σ w_i,  ŷ the answer of least expected cost
+    RMSE, MAE, R²   √ mean (y − ŷ)², mean |y − ŷ|, 1 − Σ (y − ŷ)²/Σ (y − ȳ)²: of numbers
     AUC           P(score of a row of the class > that of another row), ties by half; K > 2: mean one-vs-rest
     balanced      mean over classes present of the share of their rows predicted right
     MCC           (c s − Σ_k t_k p_k) / √((s² − Σ p_k²)(s² − Σ t_k²)), c right of s rows, t_k are k, p_k said to be
@@ -216,6 +217,35 @@ def _average_precision(positive: np.ndarray, score: FloatArray, weight: FloatArr
     return float(np.diff(hits, prepend=0.0) @ _over(hits, said) / hits[-1])
 
 
+def rmse(y: np.ndarray, predicted: np.ndarray, weight: Any = None) -> float:
+    """√ mean (y − ŷ)².
+
+    >>> round(rmse(np.array([1.0, 3.0]), np.array([1.0, 1.0])), 4)
+    1.4142
+    """
+    return float(np.sqrt(np.average(np.square(y - predicted), weights=weight)))
+
+
+def mae(y: np.ndarray, predicted: np.ndarray, weight: Any = None) -> float:
+    """mean |y − ŷ|."""
+    return float(np.average(np.abs(y - predicted), weights=weight))
+
+
+def r2(y: np.ndarray, predicted: np.ndarray, weight: Any = None) -> float:
+    """1 − Σ (y − ŷ)² / Σ (y − ȳ)², ȳ of these rows: 1 at best, below 0 where the mean would do better; NaN where y
+    does not vary.
+
+    >>> r2(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 2.0]))
+    0.5
+    """
+    spread = float(np.average(np.square(y - np.average(y, weights=weight)), weights=weight))
+    return (
+        1.0 - float(np.average(np.square(y - predicted), weights=weight)) / spread
+        if spread > 0
+        else float("nan")
+    )
+
+
 class Interval(NamedTuple):
     """A mean over resamples with the ends of its interval; NaN where there is one resample only."""
 
@@ -231,7 +261,7 @@ class Interval(NamedTuple):
 @dataclass(frozen=True)
 class Metric:
     """A score by its name: which way is better, how it is called and printed, what it needs, what it can be at least
-    and at most, and whether it looks at one class of two (``sided``).
+    and at most, whether it looks at one class of two (``sided``), and what it is of: "classes" or "numbers".
     """
 
     name: str
@@ -243,6 +273,7 @@ class Metric:
     most: float = float("inf")
     least: float = 0.0
     sided: bool = False
+    task: str = "classes"
 
     def inside(self, found: Interval) -> Interval:
         """The interval cut to what the score can be."""
@@ -269,8 +300,20 @@ METRICS = {
         Metric("f1", "F₁", True, f1, "labels", most=1.0, sided=True),
         Metric("average_precision", "average precision", True, average_precision, most=1.0, sided=True),
         Metric("cost", "cost", False, mean_cost, "cost", least=-float("inf")),
+        Metric("rmse", "RMSE", False, rmse, "labels", 4, task="numbers"),
+        Metric("mae", "MAE", False, mae, "labels", 4, task="numbers"),
+        Metric("r2", "R²", True, r2, "labels", most=1.0, least=-float("inf"), task="numbers"),
     )
 }
+
+
+def metrics_of(task: str) -> dict[str, Metric]:
+    """Those of "classes" or of "numbers".
+
+    >>> list(metrics_of("numbers"))
+    ['rmse', 'mae', 'r2']
+    """
+    return {name: metric for name, metric in METRICS.items() if metric.task == task}
 
 
 def metric_of(name: Any, allowed: Sequence[str]) -> Metric:
@@ -411,7 +454,7 @@ def scores_of(
 ) -> dict[str, float]:
     """Every metric of the answers; NaN where it needs probabilities and there are none."""
     found = {}
-    for name, metric in METRICS.items():
+    for name, metric in metrics_of("classes").items():
         if metric.needs == "cost":
             found[name] = float("nan") if P is None or cost is None else mean_cost(codes, P, cost)
             continue

@@ -108,16 +108,22 @@ def _compare(
     budget: Annotated[
         float,
         typer.Option(
-            "--budget", "-b", metavar="SECONDS", help="About how long it may take, the report too; 0: no clock."
+            "--budget",
+            "-b",
+            metavar="SECONDS",
+            help="About how long it may take, the report too; 0: no clock.",
         ),
     ] = 60.0,
     exhaustive: Annotated[
-        bool, typer.Option("--exhaustive", help="No clock: all that is planned is done, the same on any machine.")
+        bool,
+        typer.Option("--exhaustive", help="No clock: all that is planned is done, the same on any machine."),
     ] = False,
     plan: Annotated[
         str | None,
         typer.Option(
-            "--plan", metavar="FILE", help="Run again what an earlier run wrote to plan.json, to the same numbers."
+            "--plan",
+            metavar="FILE",
+            help="Run again what an earlier run wrote to plan.json, to the same numbers.",
         ),
     ] = None,
     models: Annotated[

@@ -22,7 +22,7 @@ from separatrix.files.archive import ModelFileError
 from separatrix.judge.candidates import CANDIDATES, candidate_named
 from separatrix.judge.compare import RANKED_BY, compare
 from separatrix.judge.comparison import Comparison
-from separatrix.judge.contest import BASELINE
+from separatrix.judge.contest import FLOORS
 from separatrix.judge.plan import Plan
 from separatrix.judge.progress import Progress
 from separatrix.judge.scores import METRICS
@@ -54,7 +54,9 @@ def run(
 ) -> int:
     began = time.perf_counter()
     if exhaustive and plan is not None:
-        raise UsageError("--exhaustive and --plan contradict each other: a plan says what is run; leave one out")
+        raise UsageError(
+            "--exhaustive and --plan contradict each other: a plan says what is run; leave one out"
+        )
     limit = None if exhaustive or not budget else budget
     again = None if plan is None else Plan.read(plan)
     ranked_by = metric_named(metric, cost, RANKED_BY)
@@ -215,7 +217,7 @@ class _Watch:
     def _leader(self, step: Progress) -> tuple[str, int, float]:
         """Of those with the most folds the best; the classes' shares only where nothing else is."""
         sign = -1.0 if self.metric.higher else 1.0
-        held = {m: v for m, v in step.standing.items() if m != BASELINE} or step.standing
+        held = {m: v for m, v in step.standing.items() if m not in FLOORS} or step.standing
         most = max(folds for folds, _ in held.values())
         name = min((m for m in held if held[m][0] == most), key=lambda m: sign * held[m][1])
         return (name, *held[name])
@@ -295,7 +297,9 @@ def _keep(found: Comparison, table: Table, place: Path, data: str) -> Path | str
         if own is None:
             tell(f"{name} is scikit-learn's, which no model file holds, and no other model was fitted")
             return "scikit-learn's"
-        tell(f"{path}: {name} came first, which is scikit-learn's and stays out of model files; saved is {own}, the best of ours")
+        tell(
+            f"{path}: {name} came first, which is scikit-learn's and stays out of model files; saved is {own}, the best of ours"
+        )
         name = own
     accuracy = found.scores[name]["accuracy"]
     told = (
