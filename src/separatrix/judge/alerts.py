@@ -32,6 +32,7 @@ from separatrix.judge.facts import read_X
 SEVERITIES = ("serious", "warning", "note")
 TAKEN_AWAY = 0.97  # of the majority's error, by one column
 CHANCE = 1e-6
+CLOSE = 1e-4  # of a correlation of 1: a copy of the target
 NEARLY_ALL = 0.95
 MANY = 20  # rows that prove something
 MUCH = 0.05  # of the rows
@@ -78,7 +79,9 @@ class _Column:
         return f"column {self.name!r}"
 
 
-def alerts(X: Any, y: ArrayLike, *, kinds: Mapping[str, str] | None = None) -> list[Alert]:
+def alerts(
+    X: Any, y: ArrayLike, *, kinds: Mapping[str, str] | None = None, numbers: bool = False
+) -> list[Alert]:
     """What is odd about X (n, p) and y (n,), worst first: leakage, identifiers, repeats, gaps, imbalance.
 
     Rules and notes: see the module. O(np log n).
@@ -86,7 +89,7 @@ def alerts(X: Any, y: ArrayLike, *, kinds: Mapping[str, str] | None = None) -> l
     Parameters
     ----------
     X : array, sparse matrix or frame of any columns; missing cells are NaN or None
-    y : labels
+    y : labels, or ``numbers`` to predict
     kinds : {column: kind} of a frame (tables/kinds.py) where the rules should not decide; "text" and "date" columns
         are not looked into
 
@@ -101,8 +104,12 @@ def alerts(X: Any, y: ArrayLike, *, kinds: Mapping[str, str] | None = None) -> l
     """
     X = read_X(X)
     n, p = X.shape
-    classes, codes = read_labels(y, n)
-    found = [*_classes(classes, codes), *_rows(X, codes)]
+    if numbers:
+        codes = np.unique(np.asarray(y), return_inverse=True)[1]
+        found = [a for a in _rows(X, codes) if a.kind == "duplicates"]
+    else:
+        classes, codes = read_labels(y, n)
+        found = [*_classes(classes, codes), *_rows(X, codes)]
     if p >= n:
         found.append(
             Alert(
@@ -121,9 +128,25 @@ def alerts(X: Any, y: ArrayLike, *, kinds: Mapping[str, str] | None = None) -> l
         own = [_identifier(c) for c in columns]
         told = {alert.column for alert in own if alert}
         found += [alert for alert in own if alert]
-        found += _leaks([c for c in columns if c.name not in told and c.kind not in UNSEEN], codes, classes)
+        seen = [c for c in columns if c.name not in told and c.kind not in UNSEEN]
+        found += _copies(seen, np.asarray(y, dtype=float)) if numbers else _leaks(seen, codes, classes)
         found += [*_constant(columns), *_rare(columns, told), *_gaps(columns), *_twins(columns)]
     return sorted(found, key=lambda a: (SEVERITIES.index(a.severity), a.kind != "leakage"))
+
+
+def _copies(columns: list[_Column], y: FloatArray) -> Iterator[Alert]:
+    """Columns that are the target in other units, or nearly: |r| above 0.9999 on the rows that have both."""
+    for column in columns:
+        if column.numbers is None:
+            continue
+        there = np.isfinite(column.numbers)
+        a, b = column.numbers[there], y[there]
+        if len(a) < MANY or a.min() == a.max() or b.min() == b.max():
+            continue
+        r = float(np.corrcoef(a, b)[0, 1])
+        if abs(r) > 1 - CLOSE:
+            told = f"{column.said} is the target in other units, or nearly (r = {r:.6f}): is it known beforehand?"
+            yield Alert("leakage", "serious", column.name, told)
 
 
 # ---- columns ----

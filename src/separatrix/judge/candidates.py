@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 
@@ -39,7 +39,11 @@ KERNEL_ROWS = (
 )
 YARDSTICK = "sklearn_hgb"
 
-THEIRS = ("histgradientboosting", "histgradientboostingclassifier")  # what it is called too
+THEIRS = (
+    "histgradientboosting",
+    "histgradientboostingclassifier",
+    "histgradientboostingregressor",
+)  # what it is called too
 
 Maker = Callable[[TableFacts, int, str], Any]
 
@@ -108,7 +112,7 @@ class Candidate:
         """Operations of a fit, about; of a model given by the user nothing is known, so that it comes in its turn."""
         n = facts.n if rows is None else rows
         told = WORK.get(self.name)
-        return float("nan") if told is None else told(n, facts.p, len(facts.classes))
+        return float("nan") if told is None else told(n, facts.p, max(len(facts.classes), 1))
 
 
 def _majority(facts: TableFacts, seed: int, scoring: str) -> Any:
@@ -213,16 +217,19 @@ def _candidates() -> dict[str, Candidate]:
 CANDIDATES = _candidates()
 
 
-def candidate_named(text: str) -> Candidate | None:
+def candidate_named(text: str, task: str = "classes") -> Candidate | None:
     """The candidate that is meant, in any spelling of its name, an older name's or its class's; None where none is.
 
     >>> [candidate_named(m).name for m in ("rbf_svc", "Naive-Bayes-Cut", "LinearSVC")]
     ['svc', 'naive_bayes_cut', 'linear_svc']
     """
+    there: Mapping[str, Candidate] = CANDIDATES
+    if task == "numbers":
+        from separatrix.judge.regressors import REGRESSORS as there
     asked = plain(named(text))
     if asked in THEIRS:
-        return CANDIDATES[YARDSTICK]
-    return next((c for name, c in CANDIDATES.items() if plain(name) == asked), None)
+        return there[YARDSTICK]
+    return next((c for name, c in there.items() if plain(name) in (asked, f"{asked}regressor")), None)
 
 
 def cheapest_first(candidates: Mapping[str, Candidate], facts: TableFacts) -> list[str]:
@@ -240,53 +247,65 @@ def cheapest_first(candidates: Mapping[str, Candidate], facts: TableFacts) -> li
     return sorted(candidates, key=lambda m: known[m])
 
 
+def known(facts: TableFacts) -> dict[str, Candidate]:
+    """Those of classes, or of numbers, by what the table is of."""
+    if facts.task == "numbers":
+        from separatrix.judge.regressors import REGRESSORS
+
+        return REGRESSORS
+    return CANDIDATES
+
+
 def read_models(models: Any, facts: TableFacts) -> tuple[dict[str, Candidate], dict[str, str]]:
     """The candidates asked for, and those left aside with the reason.
 
     None asks for all that suit, but for those that are tried by name only; a name, a list of names and estimators, or
     a mapping from name to estimator asks for those. An estimator of the user's sees the columns as they are given.
     """
+    there = known(facts)
     if models is None:
-        reasons = {name: c.unsuited(facts) for name, c in CANDIDATES.items() if not c.by_name}
-        chosen = {name: CANDIDATES[name] for name, why in reasons.items() if not why}
+        reasons = {name: c.unsuited(facts) for name, c in there.items() if not c.by_name}
+        chosen = {name: there[name] for name, why in reasons.items() if not why}
         return chosen, {name: why for name, why in reasons.items() if why}
     given = models if isinstance(models, (list, tuple, Mapping)) else [models]
     if not given:
-        raise ValueError(f"models is empty: give some of {', '.join(CANDIDATES)}, or None for all that suit")
+        raise ValueError(f"models is empty: give some of {', '.join(there)}, or None for all that suit")
     found: dict[str, Candidate] = {}
     pairs = given.items() if isinstance(given, Mapping) else [(None, m) for m in given]
     for name, model in pairs:
-        candidate = _one(name, model)
+        candidate = _one(name, model, facts)
         if candidate.name in found:
             raise ValueError(f"models names {candidate.name!r} twice: give a mapping {{name: estimator}}")
-        if candidate is CANDIDATES.get(candidate.name) and (why := candidate.unsuited(facts)):
+        if candidate is there.get(candidate.name) and (why := candidate.unsuited(facts)):
             raise ValueError(f"{candidate.name} does not suit this table: {why}; leave it out of models")
         found[candidate.name] = candidate
     return found, {}
 
 
-def _one(name: Any, model: BaseEstimator) -> Candidate:
+def _one(name: Any, model: BaseEstimator, facts: TableFacts) -> Candidate:
+    there = known(facts)
     if isinstance(model, Candidate):
         return model
     if isinstance(model, str):
-        found = candidate_named(model)
+        found = candidate_named(model, facts.task)
         if found is None:
-            near = get_close_matches(model, CANDIDATES, 1)
+            near = get_close_matches(model, there, 1)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
             raise ValueError(
-                f"models names {model!r}, which is unknown{hint}: known are {', '.join(CANDIDATES)}; or give "
+                f"models names {model!r}, which is unknown{hint}: known are {', '.join(there)}; or give "
                 "{name: estimator}"
             )
         return found
     if isinstance(model, type):
         raise TypeError(f"models holds the class {model.__name__}: give an instance, {model.__name__}()")
+    what, is_one = ("regressor", is_regressor) if facts.task == "numbers" else ("classifier", is_classifier)
     if not (hasattr(model, "fit") and hasattr(model, "predict") and hasattr(model, "get_params")):
         raise TypeError(
-            f"models holds {model!r}, which is no classifier: give names ({', '.join(CANDIDATES)}) or estimators "
+            f"models holds {model!r}, which is no {what}: give names ({', '.join(there)}) or estimators "
             "with fit and predict"
         )
-    if not is_classifier(model):
-        raise TypeError(f"models holds {type(model).__name__}, which is no classifier")
+    if not is_one(model):
+        raise TypeError(f"models holds {type(model).__name__}, which is no {what}")
     title = type(model.steps[-1][1] if isinstance(model, Pipeline) else model).__name__
     return Candidate(str(name) if name is not None else title, title, _copier(model), None, 1.2)
 

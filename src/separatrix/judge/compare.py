@@ -14,9 +14,9 @@ Cost: models × folds fits, and (settings × 3 + 1) × folds of those tuned, as 
 from __future__ import annotations
 
 import sys
-import time
 import warnings
 from collections.abc import Callable, Mapping
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from separatrix.core.words import joined
+from separatrix.data.checks import check_known
 from separatrix.data.door import is_count, read_labels
 from separatrix.data.engine import available_cores, current_engine
 from separatrix.data.interrupts import until_interrupted
@@ -35,18 +36,23 @@ from separatrix.judge.budget import Allowed
 from separatrix.judge.candidates import Candidate, read_models
 from separatrix.judge.comparison import Comparison, Refits, Standing
 from separatrix.judge.contest import FLOORS, Contest
-from separatrix.judge.facts import TableFacts, encoder_of, read_two, read_X
-from separatrix.judge.fits import answers, codes_in
-from separatrix.judge.folds import read_splits, sample, unjudged
+from separatrix.judge.facts import TableFacts, encoder_of, read_numbers, read_two, read_X
+from separatrix.judge.fits import codes_in
+from separatrix.judge.folds import dealt_splits, numbered_splits, sample, unjudged
 from separatrix.judge.plan import Plan
 from separatrix.judge.progress import Progress
 from separatrix.judge.ranking import rank
 from separatrix.judge.schedule import Race
-from separatrix.judge.scores import METRICS, Interval, metric_of, read_cost, scores_of
+from separatrix.judge.scores import METRICS, Interval, metric_of, read_cost
 from separatrix.judge.tuning import settled
 from separatrix.models.parameters import seed_of, threads
 
-RANKED_BY = ("log_loss", "accuracy", "auc", "cost", "brier")
+RANKED_BY = (
+    "log_loss", "accuracy", "auc", "cost", "brier", "balanced_accuracy", "mcc", "precision", "recall", "f1",
+    "average_precision",
+)  # fmt: skip
+RANKED_NUMBERS_BY = ("rmse", "mae", "r2")
+TASKS = ("classification", "regression")
 DRAWS = 200  # bootstraps of the test rows
 
 
@@ -54,10 +60,14 @@ def compare(
     X: Any,
     y: ArrayLike | None = None,
     *,
+    task: str = "classification",
     models: Any = None,
-    metric: str = "log_loss",
+    metric: str | None = None,
     cost: Any = None,
+    positive: Any = None,
     cv: Any = None,
+    groups: Any = None,
+    time: Any = None,
     budget: float | None = 60.0,
     kept: float = 0.0,
     plan: Any = None,
@@ -79,14 +89,21 @@ def compare(
     ----------
     X : array, sparse matrix, or frame (pandas, Polars, Arrow) with numbers, words, dates, text and missing cells; or
         a Table of ``separatrix.tables.read``, which brings its labels
-    y : labels of any kind
+    y : labels of any kind; numbers for ``task="regression"``
+    task : "classification" or "regression"
     models : None for every model that suits; a name, a list of names and estimators, or {name: estimator}. Names:
         majority, naive_bayes, naive_bayes_cut, multinomial_nb, lda, qda, logistic, linear_svc, svc, adaboost,
         bagged_trees, extra_trees, random_forest; and sklearn_hgb, scikit-learn's
         histogram gradient boosting, as a yardstick.
-        majority is a floor: it never comes first where another has a score
-    metric : what ranks, "log_loss", "accuracy", "auc", "brier" or "cost"
+        majority is a floor: it never comes first where another has a score. For numbers: mean (the floor),
+        linear_regression, poisson_regression, gamma_regression, linear_svr, svr, extra_trees_regressor,
+        random_forest_regressor, bagged_trees_regressor, sklearn_hgb
+    metric : what ranks, "log_loss" (None), "accuracy", "auc", "brier", "balanced_accuracy", "mcc", "precision",
+        "recall", "f1", "average_precision" or "cost"; of numbers "rmse" (None), "mae" or "r2"
     cost : (K, K), C_kl the cost of saying l when k is true, or {(true, said): cost}; for ``metric="cost"``
+    positive : of two classes the one that precision, recall and F₁ are of; None for the rarer
+    groups : (n,) values that stay together: no group is learned from and judged in the same fold
+    time : (n,) numbers or dates: what is judged comes after what is learned from
     cv : None for 5 folds, twice where the budget lets (fewer where a class is small; rows of a class of fewer than 3
         are learned from in every fold and judged in none); a number of folds; (folds, repetitions); a splitter of
         scikit-learn; or (train, test) pairs of row numbers
@@ -123,32 +140,46 @@ def compare(
     >>> found.best_model.predict(X[:1]).tolist()
     [0]
     """
-    began = time.perf_counter()
+    began = perf_counter()
     if y is None and getattr(X, "labels", None) is not None:
         X, y, kinds = X.frame, X.labels, {**X.kinds, **(kinds or {})}
-    chosen = metric_of(metric, RANKED_BY)
+    check_known("task", task, *TASKS)
+    numbers = task == "regression"
+    chosen = metric_of(
+        metric or ("rmse" if numbers else "log_loss"), RANKED_NUMBERS_BY if numbers else RANKED_BY
+    )
     _check(budget, level, n_jobs)
     again = None if plan is None else Plan.read(plan)
     X = read_X(X)
     n = _num_samples(X)
     if y is None:
         raise ValueError("compare needs the labels: y is None")
-    classes, codes, labels = read_two(y, n)
+    if numbers:
+        _refuse_of_numbers(cost=cost, positive=positive)
+        classes, codes = np.empty(0, dtype=object), read_numbers(y, n)
+        labels, matrix, side = codes, None, None
+    else:
+        classes, codes, labels = read_two(y, n)
+        matrix = None if cost is None else read_cost(cost, classes)
+        side = side_of(positive, classes, codes)
     if chosen.name == "cost" and cost is None:
         raise ValueError('metric="cost" needs cost, a matrix or {(true class, answer): cost}')
-    matrix = None if cost is None else read_cost(cost, classes)
-    facts = TableFacts.of(X, labels, kinds)
+    facts = TableFacts.of(X, labels, kinds, "numbers" if numbers else "classes")
     candidates, unsuited = read_models(
         models if models is not None or again is None else [*again.models], facts
     )
-    _check_probabilities(candidates, chosen.name, facts)
     seed = seed_of(random_state) if again is None else again.seed
-    splits = tuple(read_splits(cv, codes, classes, seed))
-    tested = None if test is None else _read_test(test, X, classes)
+    if numbers:
+        splits = tuple(numbered_splits(cv, groups, time, codes, seed))
+        tested = None if test is None else _read_test(test, X, None)
+    else:
+        _check_probabilities(candidates, chosen.name, facts)
+        splits = tuple(dealt_splits(cv, groups, time, codes, classes, seed))
+        tested = None if test is None else _read_test(test, X, classes)
     tell = _teller(on_progress, verbose)
 
-    odd = tuple(alerts(X, labels, kinds=kinds))
-    if cv is None and (small := unjudged(codes, classes)):
+    odd = tuple(alerts(X, labels, kinds=kinds, numbers=numbers))
+    if not numbers and cv is None and groups is None and time is None and (small := unjudged(codes, classes)):
         odd = (*small, *(a for a in odd if a.kind != "imbalance"))
     with threads(n_jobs):
         engine = current_engine()
@@ -161,9 +192,10 @@ def compare(
         candidates=candidates,
         splits=splits,
         metric=chosen.name,
-        scoring="accuracy" if chosen.name == "accuracy" else "log_loss",
+        scoring=_looked_at(chosen.name, numbers),
         cost=matrix,
         seed=seed,
+        positive=side,
     )
     limit = budget if again is None else None
     allowed = Allowed(
@@ -227,6 +259,8 @@ def _outcome(
         theirs=tuple(m for m, c in contest.candidates.items() if not c.ours),
         classes=contest.facts.classes,
         codes=contest.codes,
+        task="regression" if contest.numbers else "classification",
+        positive=None if contest.positive is None else contest.facts.classes.tolist()[contest.positive],
         cost=contest.cost,
         level=level,
         seconds=spent,
@@ -286,14 +320,48 @@ def fitted_to_all(contest: Contest, name: str, tuned: bool = True, rows: int | N
     encoder = encoder_of(contest.facts, contest.candidates[name].form)
     X, labels = contest.X, contest.labels
     if rows is not None and rows < len(labels):
-        kept = sample(contest.codes, rows, contest.seed)
+        kept = sample(contest.strata, rows, contest.seed)
         X, labels = _safe_indexing(X, kept), labels[kept]
     table = X if encoder is None else encoder.fit_transform(X)
     model = settled(contest.made(name, tuned).fit(table, labels))
     return model if encoder is None else Pipeline([("columns", encoder), ("model", model)])
 
 
+def _looked_at(metric: str, numbers: bool) -> str:
+    """What a search for settings looks at."""
+    if numbers:
+        return "mae" if metric == "mae" else "rmse"
+    return "accuracy" if metric == "accuracy" else "log_loss"
+
+
 # ---- the door ----
+
+
+def side_of(positive: Any, classes: np.ndarray, codes: np.ndarray) -> int | None:
+    """The number of the positive class; the rarer of two where none is named (of equals the second), None of more.
+
+    >>> (
+    ...     side_of(None, np.array(["no", "yes"]), np.array([0, 0, 1])),
+    ...     side_of("no", np.array(["no", "yes"]), np.array([0])),
+    ... )
+    (1, 0)
+    """
+    known = classes.tolist()
+    if positive is not None:
+        named = [k for k, label in enumerate(known) if label == positive or str(label) == str(positive)]
+        if not named:
+            raise ValueError(f"positive={positive!r} is no class of y: the classes are {known}")
+        if len(known) > 2:
+            raise ValueError(f"positive is one of two classes, and y has {len(known)}: leave it out")
+        return named[0]
+    counts = np.bincount(codes, minlength=len(known))
+    return int(counts[0] < counts[1]) ^ 1 if len(known) == 2 else None
+
+
+def _refuse_of_numbers(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f'{name} is of classes, and task="regression" predicts numbers: leave it out')
 
 
 def _check(budget: Any, level: Any, n_jobs: Any) -> None:
@@ -316,7 +384,7 @@ def _check_probabilities(candidates: Mapping[str, Candidate], metric: str, facts
             )
 
 
-def _read_test(test: Any, X: Any, classes: np.ndarray) -> tuple[Any, np.ndarray]:
+def _read_test(test: Any, X: Any, classes: np.ndarray | None) -> tuple[Any, np.ndarray]:
     if hasattr(test, "labels") and hasattr(test, "frame"):
         test = (test.frame, test.labels)
     if not (isinstance(test, (tuple, list)) and len(test) == 2):
@@ -326,6 +394,8 @@ def _read_test(test: Any, X: Any, classes: np.ndarray) -> tuple[Any, np.ndarray]
         raise ValueError("test must be a table of the same kind as X: both frames, or both arrays")
     if not hasattr(X, "columns") and rows.shape[1] != X.shape[1]:
         raise ValueError(f"test has {rows.shape[1]} columns, X has {X.shape[1]}: give the same columns")
+    if classes is None:
+        return rows, read_numbers(test[1], _num_samples(rows))
     found, codes = read_labels(test[1], _num_samples(rows))
     new = [label for label in found.tolist() if label not in classes.tolist()]
     if new:
@@ -340,13 +410,13 @@ def _on_test(
 ) -> dict[str, Interval]:
     """Scores on rows kept apart, with percentile intervals over bootstraps of those rows."""
     X, codes = test
-    said, P = answers(model, X, contest.facts.classes)
-    whole = scores_of(codes, said, P, contest.cost)
+    said, P = contest.answers(model, X)
+    whole = contest.scores(codes, said, P)
     rng = np.random.default_rng(contest.seed)
     draws = []
     for _ in range(DRAWS):
         rows = rng.integers(0, len(codes), len(codes))
-        draws.append(scores_of(codes[rows], said[rows], None if P is None else P[rows], contest.cost))
+        draws.append(contest.scores(codes[rows], said[rows], None if P is None else P[rows]))
     ends = [(1 - level) / 2, (1 + level) / 2]
     found = {}
     for name, value in whole.items():

@@ -24,7 +24,7 @@ from separatrix.judge.folds import Split
 from separatrix.judge.plan import Plan
 from separatrix.judge.ranking import Difference
 from separatrix.judge.reasons import folds_in_words, rows_in_words
-from separatrix.judge.scores import METRICS, Interval
+from separatrix.judge.scores import METRICS, Interval, metrics_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,6 +126,8 @@ class Comparison:
     more : what a larger budget could change, a sentence or nothing
     floor_only : whether nothing but the classes' shares could be fitted
     theirs : names of models that are scikit-learn's
+    task : "classification" or "regression"; of numbers ``codes`` are those, and there are no classes
+    positive : the class of two that precision, recall and F₁ are of; None of more
     differences : Difference of each other model from the best
     models : name → fitted to all rows; the best is ready, others are fitted when asked for
     tested : name → metric → Interval on the rows given as ``test``; empty without
@@ -171,6 +173,8 @@ class Comparison:
     more: str = ""
     floor_only: bool = False
     theirs: tuple[str, ...] = ()
+    task: str = "classification"
+    positive: Any = None
     remarks: tuple[str, ...] = ()
 
     @property
@@ -191,10 +195,14 @@ class Comparison:
     def out_of_fold(self, name: str | None = None, repeat: int = 0) -> tuple[np.ndarray, FloatArray]:
         """Rows (m,) and P (m, K) of a model (default the best) in a repetition, by fits that have not seen the row.
 
-        For calibration, confusion and ROC curves, and the worst mistakes.
+        For calibration, confusion and ROC curves, and the worst mistakes. Of numbers: rows and ŷ (m,).
         """
         name = self.best if name is None else name
         own = [r for r in self.folds if r.model == name and self.splits[r.split].repeat == repeat]
+        if self.task == "regression":
+            rows = np.concatenate([r.test for r in own])
+            order = np.argsort(rows, kind="stable")
+            return rows[order], np.concatenate([r.predicted for r in own])[order]
         known = [(r, r.P) for r in own if r.P is not None]
         if not known:
             raise ValueError(f"{name!r} has no probabilities in repetition {repeat}")
@@ -205,6 +213,8 @@ class Comparison:
 
     def confusion(self, name: str | None = None) -> Any:
         """Counts of (true class, answer) over the rows of the first repetition, as a frame."""
+        if self.task == "regression":
+            raise ValueError("numbers have no confusion: ask for out_of_fold()")
         name = self.best if name is None else name
         table = np.zeros((len(self.classes), len(self.classes)), dtype=int)
         for r in self.folds:
@@ -212,6 +222,12 @@ class Comparison:
                 np.add.at(table, (r.codes, r.predicted), 1)
         labels = [str(c) for c in self.classes.tolist()]
         return data_frame({label: table[:, k] for k, label in enumerate(labels)}, labels)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the scores there are; cost only where one was given."""
+        of = "numbers" if self.task == "regression" else "classes"
+        return tuple(m for m in metrics_of(of) if m != "cost" or self.cost is not None)
 
     def _score(self, name: str, metric: str) -> Interval:
         """The score with its interval cut to what it can be."""
@@ -224,9 +240,7 @@ class Comparison:
         """A pandas DataFrame: "table" (a row a model), "folds" (a row a model and fold) or "differences"."""
         if what == "table":
             columns: dict[str, Any] = {}
-            for name in (*METRICS, "seconds"):
-                if name == "cost" and self.cost is None:
-                    continue
+            for name in (*self.metrics, "seconds"):
                 rows = [self._score(m, name) for m in self.ranking]
                 columns[name] = [r.mean for r in rows]
                 columns[f"{name}_low"] = [r.low for r in rows]
@@ -243,8 +257,7 @@ class Comparison:
             columns = {"model": [r.model for r in own], "repeat": [s.repeat for s in places]}
             columns |= {"fold": [s.fold for s in places], "n_train": [r.rows for r in own]}
             columns |= {"n_test": [len(r.test) for r in own], "tuned": [r.tuned for r in own]}
-            kept = [m for m in METRICS if m != "cost" or self.cost is not None]
-            columns |= {m: [r.scores[m] for r in own] for m in kept}
+            columns |= {m: [r.scores[m] for r in own] for m in self.metrics}
             columns["seconds"] = [r.seconds for r in own]
             return data_frame(columns, range(len(own)))
         if what == "differences":
@@ -255,7 +268,8 @@ class Comparison:
 
     def table(self) -> Summary:
         """As a table to print, best first: each score with half the width of its interval."""
-        shown = [self.metric, *(m for m in SHOWN if m != self.metric)][: len(SHOWN)]
+        usual = self.metrics if self.task == "regression" else SHOWN
+        shown = [self.metric, *(m for m in usual if m != self.metric)][: len(SHOWN)]
         columns: dict[str, FloatArray] = {}
         formats, labels = {}, {}
         for name in shown:
@@ -263,7 +277,7 @@ class Comparison:
             rows = [self.scores[m][name] for m in self.ranking]
             columns[name] = np.array([r.mean for r in rows])
             labels[name], formats[name] = LABELS.get(name, metric.title), f".{metric.places}f"
-            if name != shown[-1]:
+            if name != shown[-1] or len(shown) < len(SHOWN):
                 columns[f"{name} ±"] = np.array([r.half for r in rows])
                 labels[f"{name} ±"], formats[f"{name} ±"] = "±", formats[name]
         if len({self.standing[m].folds for m in self.ranking}) > 1:
@@ -275,7 +289,7 @@ class Comparison:
         index = tuple(self.titles[m] if len(m) > 24 else m for m in self.ranking)
         n = len(self.codes)
         header = (
-            ("Rows", f"{n:,}, {len(self.classes)} classes"),
+            ("Rows", f"{n:,}" + (f", {len(self.classes)} classes" if len(self.classes) else "")),
             ("Ranked by", METRICS[self.metric].title),
             ("Judged on", self._judged_on()),
             ("Time", f"{self.seconds:.1f} s" + (f" of {self.budget:g} s" if self.budget else "")),
@@ -302,7 +316,9 @@ class Comparison:
         share = f"{self.level * 100:g} %"
         said = [
             f"± is half of a {share} interval of the mean over folds (corrected resampled t; of fewer than a "
-            "repetition, by the rows judged); calib. is the calibration error."
+            "repetition, by the rows judged)"
+            + ("" if self.task == "regression" else "; calib. is the calibration error")
+            + "."
         ]
         said += self.verdict
         if self.tested:
@@ -348,6 +364,10 @@ class Comparison:
         return said
 
     @property
+    def floor_words(self) -> str:
+        return "the mean" if self.task == "regression" else "the classes' shares"
+
+    @property
     def best_of_ours(self) -> str | None:
         """The first in the ranking that is a model of this library; None where there is none but the floor."""
         return next((m for m in self.ranking if m not in self.theirs and m not in FLOORS), None)
@@ -383,7 +403,7 @@ class Comparison:
         """Which differences are real, in one or two sentences."""
         if self.floor_only:
             return [
-                "Nothing but the classes' shares could be fitted, which say nothing of any row: give more seconds."
+                f"Nothing but {self.floor_words} could be fitted, which says nothing of any row: give more seconds."
             ]
         if not self.differences:
             return [f"{self.best} alone was ranked."]
@@ -394,8 +414,8 @@ class Comparison:
         floor = next((d for d in self.differences if d.model in FLOORS and d.mean < 0), None)
         if floor is not None:
             said.append(
-                f"No model does better than the classes' shares ({BASELINE}), by {abs(floor.mean):.3g} of {by}: the "
-                "columns may say nothing of the class."
+                f"No model does better than {self.floor_words} ({floor.model}), by {abs(floor.mean):.3g} of {by}: the "
+                "columns may say nothing of the target."
             )
             same = [m for m in same if m not in FLOORS]
         if same:

@@ -26,6 +26,28 @@ from separatrix.data.door import is_dask, read_labels
 NUMBERS = ("continuous", "discrete")
 
 
+@dataclass(frozen=True)
+class Target:
+    """Numbers to predict: the least, whether all are whole, how many differ, and their spread (half of what the middle
+    95 % differ by, over two, so that a few huge ones do not count).
+    """
+
+    least: float
+    whole: bool
+    different: int
+    spread: float
+
+    @classmethod
+    def of(cls, y: FloatArray) -> Target:
+        """
+        >>> Target.of(np.arange(101.0))
+        Target(least=0.0, whole=True, different=101, spread=23.75)
+        """
+        low, high = np.quantile(y, [0.025, 0.975])
+        spread = float(high - low) / 4 or float(y.std()) or 1.0
+        return cls(float(y.min()), bool((y == np.rint(y)).all()), len(np.unique(y)), spread)
+
+
 @dataclass(frozen=True, eq=False)
 class TableFacts:
     """What is known of a table before any model: n, p, counts of classes, and what its columns hold."""
@@ -40,6 +62,7 @@ class TableFacts:
     whole: bool  # every cell a count: whole and not negative
     kinds: Mapping[str, str]  # of a frame's columns, empty of an array
     task: str = "classes"  # or "numbers": then there are no classes, and counts of none
+    target: Target | None = None  # of numbers
 
     @classmethod
     def of(
@@ -53,20 +76,25 @@ class TableFacts:
         """
         n, p = np.shape(X)
         classes, counts = np.empty(0, dtype=object), np.empty(0, dtype=np.intp)
-        if task == "classes":
+        target = None
+        if task == "numbers":
+            target = Target.of(np.asarray(y, dtype=float))
+        else:
             classes, codes = read_labels(y, n)
             counts = np.bincount(codes, minlength=len(classes))
         if hasattr(X, "columns"):
             from separatrix.tables.kinds import infer_kinds
 
             known = infer_kinds(X, dict(kinds) if kinds else None)
-            return cls(n, p, classes, counts, True, False, bool(X.isna().any(axis=None)), False, known, task)
+            return cls(
+                n, p, classes, counts, True, False, bool(X.isna().any(axis=None)), False, known, task, target
+            )
         cells = np.asarray(getattr(X, "data") if sp.issparse(X) else X)  # noqa: B009  the stored cells of CSR
         if cells.dtype.kind not in "fiub":
-            return cls(n, p, classes, counts, False, False, False, False, {}, task)
+            return cls(n, p, classes, counts, False, False, False, False, {}, task, target)
         missing = bool(np.isnan(cells).any()) if cells.dtype.kind == "f" else False
         whole = not missing and bool((cells >= 0).all()) and bool((cells == np.rint(cells)).all())
-        return cls(n, p, classes, counts, False, bool(sp.issparse(X)), missing, whole, {}, task)
+        return cls(n, p, classes, counts, False, bool(sp.issparse(X)), missing, whole, {}, task, target)
 
     @property
     def numeric(self) -> bool:

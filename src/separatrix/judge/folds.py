@@ -67,6 +67,35 @@ def read_splits(cv: Any, codes: np.ndarray, classes: np.ndarray, seed: int) -> l
     return _given_splits(cv, codes, classes)
 
 
+def dealt_splits(
+    cv: Any, groups: Any, time: Any, codes: np.ndarray, classes: np.ndarray, seed: int
+) -> list[Split]:
+    """The folds asked for: by groups, by time, or as cv says; only one of them."""
+    _one_way(cv, groups, time)
+    if groups is not None:
+        return grouped_splits(groups, codes, classes, seed)
+    if time is not None:
+        return timed_splits(time, codes, classes)
+    return read_splits(cv, codes, classes, seed)
+
+
+def numbered_splits(cv: Any, groups: Any, time: Any, y: np.ndarray, seed: int) -> list[Split]:
+    """The same for numbers."""
+    _one_way(cv, groups, time)
+    if groups is not None:
+        strata = strata_of(y)
+        return grouped_splits(groups, strata, np.unique(strata), seed, numbers=True)
+    if time is not None:
+        return timed_splits(time, np.zeros(len(y), dtype=np.intp), np.zeros(1), numbers=True)
+    return numeric_splits(cv, y, seed)
+
+
+def _one_way(cv: Any, groups: Any, time: Any) -> None:
+    given = [name for name, value in (("cv", cv), ("groups", groups), ("time", time)) if value is not None]
+    if len(given) > 1:
+        raise ValueError(f"{given[0]} and {given[1]} both say what the folds are: give one of them")
+
+
 def strata_of(y: np.ndarray, parts: int = 10) -> np.ndarray:
     """The number (n,) of the tenth of y that a row lies in, so that folds and samples have numbers of every size.
 
@@ -113,7 +142,9 @@ def numeric_splits(cv: Any, y: np.ndarray, seed: int) -> list[Split]:
     return splits
 
 
-def grouped_splits(groups: Any, codes: np.ndarray, classes: np.ndarray, seed: int) -> list[Split]:
+def grouped_splits(
+    groups: Any, codes: np.ndarray, classes: np.ndarray, seed: int, *, numbers: bool = False
+) -> list[Split]:
     """Folds in which no group is on both sides, classes about in proportion; as many as groups and classes allow.
 
     groups : (n,) of any kind, one value a group; a missing one is refused, as its rows' company is not known
@@ -133,10 +164,12 @@ def grouped_splits(groups: Any, codes: np.ndarray, classes: np.ndarray, seed: in
         )
     each = [len(np.unique(own[codes == k])) for k in range(len(classes))]
     folds = min(FOLDS, count)
-    if count < LEAST or min(each) < 2:
+    if count < LEAST or (min(each) < 2 and not numbers):
         label = classes.tolist()[int(np.argmin(each))]
         alone = (
-            f"class {label!r} is in {min(each)} group{'s' * (min(each) != 1)} only" if min(each) < 2 else ""
+            f"class {label!r} is in {min(each)} group{'s' * (min(each) != 1)} only"
+            if min(each) < 2 and not numbers
+            else ""
         )
         why = alone or f"groups has {count} values"
         raise ValueError(
@@ -146,12 +179,12 @@ def grouped_splits(groups: Any, codes: np.ndarray, classes: np.ndarray, seed: in
     for repeat in range(REPEATS):
         dealt = StratifiedGroupKFold(folds, shuffle=True, random_state=seed + repeat)
         pairs = dealt.split(np.zeros(len(codes)), codes, own)
-        kept = [(a, b) for a, b in pairs if len(b) and len(np.unique(codes[a])) > 1]
+        kept = [(a, b) for a, b in pairs if len(b) and (numbers or len(np.unique(codes[a])) > 1)]
         splits += [Split(repeat, i, np.asarray(a), np.asarray(b)) for i, (a, b) in enumerate(kept)]
     return splits
 
 
-def timed_splits(times: Any, codes: np.ndarray, classes: np.ndarray) -> list[Split]:
+def timed_splits(times: Any, codes: np.ndarray, classes: np.ndarray, *, numbers: bool = False) -> list[Split]:
     """Stretches of time (at most `FOLDS`), each judged by what is learned from all before it; ties stay together.
 
     times : (n,) numbers or dates in any order; a missing one is refused, as its place is not known
@@ -169,7 +202,7 @@ def timed_splits(times: Any, codes: np.ndarray, classes: np.ndarray) -> list[Spl
     splits: list[Split] = []
     for first, last in zip(edges, [*edges[1:], len(order)]):
         train, test = np.sort(order[:first]), np.sort(order[first:last])
-        if len(test) and len(np.unique(codes[train])) > 1:
+        if len(test) and (len(np.unique(codes[train])) > 1 or numbers):
             splits.append(Split(0, len(splits), train, test))
     if not splits:
         raise ValueError(

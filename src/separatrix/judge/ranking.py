@@ -19,7 +19,7 @@ from scipy import stats
 from separatrix.judge.contest import FLOORS, Contest, FoldResult
 from separatrix.judge.course import CLEAR, Course
 from separatrix.judge.paired import Pair, difference_of, interval_of, spread_of, worse
-from separatrix.judge.scores import METRICS, Interval, calibration_error, corrected_interval, holm
+from separatrix.judge.scores import METRICS, Interval, calibration_error, corrected_interval, holm, metrics_of
 
 
 @dataclass(frozen=True)
@@ -68,17 +68,18 @@ def rank(course: Course, names: Sequence[str], level: float) -> Ranking:
     better, and those that stopped, and the floor, never do.
     """
     contest = course.contest
-    metric, folds = contest.metric, contest.folds
+    folds = contest.folds
     results = {m: tuple(course.own(m)) for m in names}
     scores: dict[str, dict[str, Interval]] = {}
     for m in names:
         own, ratio = results[m], _ratio(contest, results[m])
         found = {
             name: interval_of(own, name, ratio, level, folds)
-            for name in METRICS
+            for name in metrics_of(contest.facts.task)
             if name != "calibration_error"
         }
-        found["calibration_error"] = _pooled(own, contest, level)
+        if not contest.numbers:
+            found["calibration_error"] = _pooled(own, contest, level)
         found["seconds"] = corrected_interval([r.seconds for r in own], ratio, level)
         scores[m] = found
     first = _yardstick(course, names, scores)

@@ -34,7 +34,9 @@ from separatrix.models.margin.svm_path import svm_path
 SEARCH_ROWS = 2_000  # enough to tell settings apart by ratios of ten
 
 
-class _Fold(NamedTuple):
+class Fold(NamedTuple):
+    """Rows of training and rows judged of an inner fold; ``codes`` are their classes' numbers, or their numbers."""
+
     X: Any
     y: np.ndarray
     X_test: Any
@@ -85,14 +87,14 @@ class Tuner(ClassifierMixin, Estimator):
         """How many fits an inner fold takes."""
         raise NotImplementedError
 
-    def _folds(self, X: Any, labels: np.ndarray, folds: int, seed: int) -> Iterator[_Fold]:
+    def _folds(self, X: Any, labels: np.ndarray, folds: int, seed: int) -> Iterator[Fold]:
         """Inner folds of the rows, or of a sample of them, and the time the search takes."""
         began = time.perf_counter()
         self.classes_, codes = read_labels(labels, None)
         rows = sample(codes, SEARCH_ROWS, seed)
         for train, test in inner_folds(codes[rows], folds, seed):
             a, b = rows[train], rows[test]
-            yield _Fold(_safe_indexing(X, a), labels[a], _safe_indexing(X, b), codes[b])
+            yield Fold(_safe_indexing(X, a), labels[a], _safe_indexing(X, b), codes[b])
         self.search_seconds_ = time.perf_counter() - began
 
     def predict(self, X: Any) -> np.ndarray:
@@ -179,7 +181,7 @@ class Tuned(Tuner):
     def tries(self) -> int:
         return len(self.grid)
 
-    def _loss(self, setting: Mapping[str, Any], fold: _Fold) -> float:
+    def _loss(self, setting: Mapping[str, Any], fold: Fold) -> float:
         checkpoint()
         model = clone(self.estimator).set_params(**setting).fit(fold.X, fold.y)
         if self.scoring == "accuracy":
@@ -242,7 +244,7 @@ class TunedRounds(Tuner):
     def tries(self) -> int:
         return 2  # a fit a fold, and its answers after each round
 
-    def _stages(self, fold: _Fold) -> list[float]:
+    def _stages(self, fold: Fold) -> list[float]:
         """The loss after each round."""
         checkpoint()
         model = clone(self.estimator).fit(fold.X, fold.y)

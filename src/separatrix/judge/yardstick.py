@@ -8,10 +8,12 @@ the trees are the same. Row V1. Cost O(T n p K).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from threadpoolctl import threadpool_limits
 
 from separatrix.judge.fits import checkpoint
 
@@ -44,28 +46,51 @@ class HistogramBoosting(HistGradientBoostingClassifier):
         )
 
     def fit(self, X: Any, y: Any) -> HistogramBoosting:
-        from threadpoolctl import threadpool_limits
-
-        rows, rounds = _dense(X), self.max_iter
-        with threadpool_limits(1, user_api="openmp"):  # threads that wait for busy cores wait for long
-            for step in range(1, STEPS + 1):
-                checkpoint()
-                self.set_params(warm_start=step > 1, max_iter=max(rounds * step // STEPS, 1))
-                super().fit(rows, y)
-        self.set_params(warm_start=False, max_iter=rounds)
+        _grown(self, super().fit, X, y)
         return self
 
     def predict(self, X: Any) -> Any:
-        from threadpoolctl import threadpool_limits
-
         with threadpool_limits(1, user_api="openmp"):
             return super().predict(_dense(X))
 
     def predict_proba(self, X: Any) -> Any:
-        from threadpoolctl import threadpool_limits
-
         with threadpool_limits(1, user_api="openmp"):
             return super().predict_proba(_dense(X))
+
+
+class HistogramBoostingNumbers(HistGradientBoostingRegressor):
+    """The same of numbers: scikit-learn's HistGradientBoostingRegressor without early stopping."""
+
+    def __init__(
+        self,
+        *,
+        max_iter: int = 100,
+        early_stopping: bool = False,
+        warm_start: bool = False,
+        random_state: Any = 0,
+    ):
+        super().__init__(
+            max_iter=max_iter, early_stopping=early_stopping, warm_start=warm_start, random_state=random_state
+        )
+
+    def fit(self, X: Any, y: Any) -> HistogramBoostingNumbers:
+        _grown(self, super().fit, X, y)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        with threadpool_limits(1, user_api="openmp"):
+            return super().predict(_dense(X))
+
+
+def _grown(model: Any, fit: Callable[..., Any], X: Any, y: Any) -> None:
+    """Fit in steps of rounds, between which it may be called off: the same trees."""
+    rows, rounds = _dense(X), model.max_iter
+    with threadpool_limits(1, user_api="openmp"):  # threads that wait for busy cores wait for long
+        for step in range(1, STEPS + 1):
+            checkpoint()
+            model.set_params(warm_start=step > 1, max_iter=max(rounds * step // STEPS, 1))
+            fit(rows, y)
+    model.set_params(warm_start=False, max_iter=rounds)
 
 
 def _dense(X: Any) -> Any:

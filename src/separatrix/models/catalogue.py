@@ -51,6 +51,7 @@ class Listed(NamedTuple):
     settings : for tables, unless others are given
     parts : setting → name of the model that stands there, with its own settings for tables
     tried : in ``compare``
+    task : what it predicts, "classes" or "numbers"
     sums : whether its log-odds is a sum over columns, so that rows can be explained (of LinearSVC with two classes)
     also : other names that it answers to
     """
@@ -65,6 +66,7 @@ class Listed(NamedTuple):
     tried: Tried | None = None
     sums: bool = False
     also: tuple[str, ...] = ()
+    task: str = "classes"
 
     @property
     def module(self) -> str:
@@ -92,7 +94,7 @@ MODELS = (
     Listed("BayesianLogisticRegression", "bayes.bayesian", "Bayesian logistic regression", "bayesian_logistic",
            "linear"),
     Listed("LeastSquaresClassifier", "linear.least_squares", "least squares", "least_squares", "linear"),
-    Listed("GeneralizedLinearModel", "linear.glm", "generalised linear model"),
+    Listed("GeneralizedLinearModel", "linear.glm", "generalised linear model", "glm", "linear", task="numbers"),
     Listed("LinearDiscriminantAnalysis", "generative.linear_discriminant", "linear discriminants", "lda", "linear",
            {"solver": "lsqr", "shrinkage": "auto"}, tried=Tried(1, 1.0, "covariance"), sums=True),
     Listed("QuadraticDiscriminantAnalysis", "generative.quadratic_discriminant", "quadratic discriminants", "qda",
@@ -118,27 +120,33 @@ MODELS = (
     Listed("NuSVC", "margin.nu_svc", "kernel support vectors, a share ν of them"),
     Listed("OneClassSVM", "margin.one_class", "support of one class"),
     Listed("SubgradientSVC", "margin.subgradient_svc", "linear support vectors by subgradient steps"),
-    Listed("SVR", "margin.svr", "kernel support vectors for numbers"),
+    Listed("SVR", "margin.svr", "kernel support vectors for numbers", "svr", "linear", task="numbers"),
     Listed("NuSVR", "margin.nu_svr", "kernel support vectors for numbers, a share ν of them"),
-    Listed("LinearSVR", "margin.linear_svr", "linear support vectors for numbers"),
+    Listed("LinearSVR", "margin.linear_svr", "linear support vectors for numbers", "linear_svr", "linear",
+           task="numbers"),
     Listed("DecisionStump", "ensemble.stump", "decision stump", "stump", "native", _TREES),
     Listed("DecisionTreeClassifier", "ensemble.decision_tree", "decision tree", "decision_tree", "native", _TREES),
-    Listed("DecisionTreeRegressor", "ensemble.decision_tree", "decision tree for numbers"),
+    Listed("DecisionTreeRegressor", "ensemble.decision_tree", "decision tree for numbers", "decision_tree_regressor",
+           "native", _TREES, task="numbers"),
     Listed("AdaBoostClassifier", "ensemble.adaboost", "boosted stumps", "adaboost", "native",
            parts={"estimator": "stump"}, tried=Tried(11, 0.8, "words", "made")),
     # a frame's levels as 0 and 1: a hundred trees would read its words a hundred times
     Listed("BaggingClassifier", "ensemble.bagging", "bagged trees", "bagged_trees", "linear",
            tried=Tried(13, 1.1, "wide", "made")),
-    Listed("BaggingRegressor", "ensemble.bagging", "bagged trees for numbers"),
+    Listed("BaggingRegressor", "ensemble.bagging", "bagged trees for numbers", "bagged_trees_regressor", "linear",
+           task="numbers"),
     Listed("ExtraTreesClassifier", "ensemble.extra_trees", "extra trees", "extra_trees", "native", _TREES,
            tried=_FOREST),
-    Listed("ExtraTreesRegressor", "ensemble.extra_trees", "extra trees for numbers"),
+    Listed("ExtraTreesRegressor", "ensemble.extra_trees", "extra trees for numbers", "extra_trees_regressor", "native",
+           _TREES, task="numbers"),
     Listed("RandomForestClassifier", "ensemble.random_forest", "random forest", "random_forest", "native", _TREES,
            tried=_FOREST._replace(turn=10)),
-    Listed("RandomForestRegressor", "ensemble.random_forest", "random forest for numbers"),
+    Listed("RandomForestRegressor", "ensemble.random_forest", "random forest for numbers", "random_forest_regressor",
+           "native", _TREES, task="numbers"),
 )  # fmt: skip
 
-BY_NAME = {model.name: model for model in MODELS if model.name}
+BY_NAME = {model.name: model for model in MODELS if model.name and model.task == "classes"}
+OF_NUMBERS = {model.name: model for model in MODELS if model.name and model.task == "numbers"}
 TUNED = tuple(name for name, model in BY_NAME.items() if model.tried and model.tried.grid)
 
 
@@ -158,7 +166,7 @@ def named(text: str) -> str:
     ('logistic', 'naive_bayes', 'svc', 'logistc')
     """
     asked = plain(text)
-    for name, model in BY_NAME.items():
+    for name, model in (*BY_NAME.items(), *OF_NUMBERS.items()):
         if asked in map(plain, (name, model.cls, *model.also)):
             return name
     return text
