@@ -108,8 +108,8 @@ def compare(
     Returns
     -------
     :class:`Comparison` : ``ranking``, ``scores``, ``differences``, ``best_model``, ``models``, ``alerts``, ``cut``,
-        ``seed``, ``plan``, ``standing``, ``out_of_fold()``, ``confusion()``, ``to_frame()``, ``plot()``; a table when printed. Ctrl-C keeps
-        what is finished
+        ``seed``, ``plan``, ``standing``, ``out_of_fold()``, ``confusion()``, ``to_frame()``, ``plot()``; a table when
+        printed. Ctrl-C keeps what is finished
 
     Examples
     --------
@@ -138,7 +138,9 @@ def compare(
         raise ValueError('metric="cost" needs cost, a matrix or {(true class, answer): cost}')
     matrix = None if cost is None else read_cost(cost, classes)
     facts = TableFacts.of(X, labels, kinds)
-    candidates, unsuited = read_models(models if models is not None or again is None else [*again.models], facts)
+    candidates, unsuited = read_models(
+        models if models is not None or again is None else [*again.models], facts
+    )
     _check_probabilities(candidates, chosen.name, facts)
     seed = seed_of(random_state) if again is None else again.seed
     splits = tuple(read_splits(cv, codes, classes, seed))
@@ -238,7 +240,9 @@ def _outcome(
 
 
 def _all(standing: Standing) -> str:
-    return "all rows" if standing.rows >= standing.of_rows else f"{standing.rows:,} of {standing.of_rows:,} rows"
+    return (
+        "all rows" if standing.rows >= standing.of_rows else f"{standing.rows:,} of {standing.of_rows:,} rows"
+    )
 
 
 def _standing(race: Race, name: str, own: tuple[Any, ...]) -> Standing:

@@ -330,13 +330,19 @@ class Comparison:
             was = "was" if len(names) == 1 else "were"
             far = ", far behind there" if kind == "behind" else ""
             said.append(f"{joined(names)} {was} judged on {words}{far}.")
+        said += [f"{m} {textwrap.shorten(s.why, CLIP, placeholder=' …')}." for m, s in self.standing.items()
+                 if s.kind == "failed"]  # fmt: skip
         said += [f"{m}: {textwrap.shorten(s.why, CLIP, placeholder=' …')}." for m, s in self.standing.items()
-                 if s.kind in ("rows", "failed")]  # fmt: skip
+                 if s.kind == "rows"]  # fmt: skip
         if self.standing[self.best].rows < self.standing[self.best].of_rows:
             few = rows_in_words(self.standing[self.best].rows, self.standing[self.best].of_rows)
             said.append(f"The model kept, {self.best}, is fitted to {few}.")
         tuned = [m for m in self.ranking if self.standing[m].tuned]
-        said += [f"Tuned inside each fold: {joined(tuned)}; the others have their usual settings."] if tuned else []
+        said += (
+            [f"Tuned inside each fold: {joined(tuned)}; the others have their usual settings."]
+            if tuned
+            else []
+        )
         if self.best in self.theirs:
             own_best = self.best_of_ours
             named = f"; the best of ours is {own_best}" if own_best else ""
@@ -363,7 +369,10 @@ class Comparison:
         of = {
             why: [m for m in self.cut if self.reasons.get(m) == why] for why in ("time", "unsuited", "failed")
         }
-        said = [f"No score of {m}: {self.cut[m]}." for m in of["time"]]
+        late: dict[str, list[str]] = {}
+        for m in of["time"]:
+            late.setdefault(self.cut[m], []).append(m)
+        said = [f"No score of {joined(names)}: {why}." for why, names in late.items()]
         groups: dict[str, list[str]] = {}
         for m in of["unsuited"]:
             groups.setdefault(self.cut[m], []).append(m)

@@ -78,7 +78,9 @@ class Plan:
                 with open(given, encoding="utf-8") as file:
                     given = json.load(file)
             except FileNotFoundError:
-                raise ValueError(f"there is no plan {name}: compare writes plan.json beside its report") from None
+                raise ValueError(
+                    f"there is no plan {name}: compare writes plan.json beside its report"
+                ) from None
             except ValueError:
                 raise ValueError(f"{name} is no plan of a comparison: it is no JSON") from None
         wanted = [k for k in cls.__dataclass_fields__ if k != "format"]
@@ -99,7 +101,9 @@ class Plan:
             own["undone"] = {str(k): tuple(map(str, m)) for k, m in given["undone"].items()}
             return cls(**own)
         except (TypeError, ValueError, AttributeError):
-            raise ValueError(f"{name} is no plan of a comparison: a step or a model of it cannot be read") from None
+            raise ValueError(
+                f"{name} is no plan of a comparison: a step or a model of it cannot be read"
+            ) from None
 
     def check(self, contest: Contest, table: str) -> None:
         """Refuse what the plan was not made of."""
@@ -115,12 +119,16 @@ class Plan:
                 "differ; give the one that it was made with, or leave the plan out"
             )
         if contest.metric != self.metric:
-            raise ValueError(f"the plan ranks by {self.metric!r}, not by {contest.metric!r}: give that metric")
+            raise ValueError(
+                f"the plan ranks by {self.metric!r}, not by {contest.metric!r}: give that metric"
+            )
         if fingerprint(contest) != self.folds:
             raise ValueError(
                 f"the plan has other folds: give the cv and the seed ({self.seed}) that it was made with"
             )
-        strange = [s for s in self.steps if s.model not in contest.candidates or s.split >= len(contest.splits)]
+        strange = [
+            s for s in self.steps if s.model not in contest.candidates or s.split >= len(contest.splits)
+        ]
         if strange:
             raise ValueError(
                 f"the plan has the model {strange[0].model!r}, which is not among those compared: "

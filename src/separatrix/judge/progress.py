@@ -1,6 +1,6 @@
 """How far a comparison is:  a share that only grows, stays below 1 on the way, and is 1 at the end. Row V1.
 
-    share = max(what was told before,  steps done / steps at most,  seconds / budget)
+share = max(what was told before,  steps done / steps at most,  seconds / budget)
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From folds to a ranking, and which of its differences are real.
 
     mean ± t_{J−1} √((1/J + n_test/n_train) s²)      of every score over the model's folds (of a few: paired.py)
-    d̄ / √((1/J + n_test/n_train) s²_d)               of the best and each other, on the folds of both; Holm's correction
+    d̄ / √((1/J + n_test/n_train) s²_d)               of the best and each other, on folds of both; Holm's correction
 
 Nadeau and Bengio (2003), Holm (1979); notes [726]. Row V1. The calibration error is that of all rows of a repetition
 together (a fold is too small for bins), its interval a jackknife over folds. Cost: models × folds.
@@ -52,7 +52,7 @@ class Difference:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Ranking:
-    """Names, best first; the results each is judged by; name → metric → Interval; Difference of each from the best."""
+    """Names, best first; the results and scores of each; Difference of each other from the best."""
 
     names: tuple[str, ...]
     results: Mapping[str, tuple[FoldResult, ...]]
@@ -68,13 +68,15 @@ def rank(course: Course, names: Sequence[str], level: float) -> Ranking:
     better, and those that stopped, and the floor, never do.
     """
     contest = course.contest
-    metric, folds = contest.metric, contest.folds
+    folds = contest.folds
     results = {m: tuple(course.own(m)) for m in names}
     scores: dict[str, dict[str, Interval]] = {}
     for m in names:
         own, ratio = results[m], _ratio(contest, results[m])
         found = {
-            name: interval_of(own, name, ratio, level, folds) for name in METRICS if name != "calibration_error"
+            name: interval_of(own, name, ratio, level, folds)
+            for name in METRICS
+            if name != "calibration_error"
         }
         found["calibration_error"] = _pooled(own, contest, level)
         found["seconds"] = corrected_interval([r.seconds for r in own], ratio, level)

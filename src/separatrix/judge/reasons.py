@@ -52,9 +52,7 @@ class Reasons:
         text = f"a fit to {rows:,} rows was called off after {short(seconds)}"
         return self._say(name, "rows" if before else "time", text)
 
-    def too_long(
-        self, name: str, rows: int, seconds: float, small: tuple[int, float], left: float
-    ) -> str:
+    def too_long(self, name: str, rows: int, seconds: float, small: tuple[int, float], left: float) -> str:
         """A fit that was not begun, by a smaller one that was."""
         text = (
             f"a fit to {rows:,} rows would take about {short(seconds)} (its fit to {small[0]:,} took "

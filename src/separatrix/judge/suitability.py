@@ -75,5 +75,7 @@ def kernel(facts: TableFacts) -> str:
 
 RULES: dict[str, Callable[[TableFacts], str]] = {
     "": lambda facts: "",
-    **{f.__name__: f for f in (words, wide, dense, covariance, covariances, cut, counts, small_class, kernel)},
+    **{
+        f.__name__: f for f in (words, wide, dense, covariance, covariances, cut, counts, small_class, kernel)
+    },
 }

@@ -319,11 +319,12 @@ class TunedSVC(Tuner):
         given = {grid: None for name, grid in (("C", "Cs"), ("gamma", "gammas")) if name in settings}
         return TunedSVC(**self.get_params(deep=False) | {"estimator": fixed} | given)
 
-
     def usual(self) -> Any:
         """The machine with its own C and gamma, and probabilities."""
         seed = self.random_state or 0
-        return SVC(calibrate="sigmoid", random_state=seed) if self.estimator is None else clone(self.estimator)
+        return (
+            SVC(calibrate="sigmoid", random_state=seed) if self.estimator is None else clone(self.estimator)
+        )
 
     def tries(self) -> int:
         return len(self.Cs or [0]) * len(self.gammas or [0])

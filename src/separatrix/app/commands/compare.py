@@ -54,7 +54,9 @@ def run(
 ) -> int:
     began = time.perf_counter()
     if exhaustive and plan is not None:
-        raise UsageError("--exhaustive and --plan contradict each other: a plan says what is run; leave one out")
+        raise UsageError(
+            "--exhaustive and --plan contradict each other: a plan says what is run; leave one out"
+        )
     limit = None if exhaustive or not budget else budget
     again = None if plan is None else Plan.read(plan)
     ranked_by = metric_named(metric, cost, RANKED_BY)
@@ -204,7 +206,12 @@ class _Watch:
 
     def _fold(self, step: Progress) -> None:
         tenth = int(10 * step.share)
-        if self.live is None and tenth > self.spoken and step.seconds > self.spoken_at + PAUSE:
+        if (
+            self.live is None
+            and step.standing
+            and tenth > self.spoken
+            and step.seconds > self.spoken_at + PAUSE
+        ):
             self.spoken, self.spoken_at = tenth, step.seconds
             name, folds, score = self._leader(step)
             self.say.note(
@@ -295,12 +302,15 @@ def _keep(found: Comparison, table: Table, place: Path, data: str) -> Path | str
         if own is None:
             tell(f"{name} is scikit-learn's, which no model file holds, and no other model was fitted")
             return "scikit-learn's"
-        tell(f"{path}: {name} came first, which is scikit-learn's and stays out of model files; saved is {own}, the best of ours")
+        tell(
+            f"{path}: {name} came first, which is scikit-learn's and stays out of model files; saved is {own}, the best of ours"
+        )
         name = own
     accuracy = found.scores[name]["accuracy"]
     told = (
-        f"{name}, {'best' if name == found.best else 'best of ours'} of {len(found.ranking)} by {METRICS[found.metric].title} on {stem(data)}; accuracy "
-        f"{accuracy.mean:.4g} in cross-validation; target {table.target}"
+        f"{name}, best {'' if name == found.best else 'of ours '}of {len(found.ranking)} by "
+        f"{METRICS[found.metric].title} on {stem(data)}; accuracy {accuracy.mean:.4g} in cross-validation; target "
+        f"{table.target}"
     )
     try:
         keep(found.models[name], table, path, told)
