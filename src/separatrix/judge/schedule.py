@@ -56,6 +56,7 @@ class Under:
     step: Step
     began: float
     ends: float
+    encoding: bool = True  # which is not the model's own time
     off: threading.Event = field(default_factory=threading.Event)
 
 
@@ -141,7 +142,7 @@ class Race:
                     self._finished(each, future, under.pop(future), found)
                 now = self.allowed.elapsed()
                 for task in under.values():
-                    if now > task.ends:
+                    if now > task.ends and not task.encoding:
                         task.off.set()
         finally:
             if not each.whole or len(found) == len(each.steps):
@@ -234,7 +235,8 @@ class Race:
             return np.inf
         now, left = self.allowed.elapsed(), self.allowed.left()
         if each.kind == "breadth":
-            return now + max(ALONE * (left - self._reserve), GRACE / 2)
+            part = ALONE if self._scored else PART
+            return now + max(part * (left - self._reserve), GRACE / 2)
         return now + max(left - self._reserve + LAST * self.allowed.seconds, GRACE / 2)
 
     def _finished(self, each: Round, future: Future[Any], task: Under, found: dict[Step, FoldResult]) -> None:
@@ -289,6 +291,8 @@ class Race:
         train, test = contest.rows_of(step)
         with self._quietly(step.model, task):
             A, B = self.encoded.of(step, train, test)
+            task.ends += self.allowed.elapsed() - task.began
+            task.encoding = False
             model = contest.made(step.model, step.tuned)
             began = working()
             model.fit(A, contest.labels[train])

@@ -303,7 +303,8 @@ def _keep(found: Comparison, table: Table, place: Path, data: str) -> Path | str
             tell(f"{name} is scikit-learn's, which no model file holds, and no other model was fitted")
             return "scikit-learn's"
         tell(
-            f"{path}: {name} came first, which is scikit-learn's and stays out of model files; saved is {own}, the best of ours"
+            f"{path}: {name} came first, which is scikit-learn's and stays out of model files; saved is {own}, "
+            "the best of ours"
         )
         name = own
     accuracy = found.scores[name]["accuracy"]
