@@ -110,10 +110,8 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 
 
 def file_of(name: str) -> Path:
-    """The table's file in the folder of shared data: the largest of its folder."""
-    folder = shared.folder() / TABLES[name][0]
-    kinds = (".csv", ".csv.gz", ".jsonl.gz", ".svm.gz")
-    return max((p for p in folder.iterdir() if p.name.endswith(kinds)), key=lambda p: p.stat().st_size)
+    """The table's file in the folder of shared data."""
+    return shared.path(TABLES[name][0])
 
 
 @contextmanager

@@ -323,7 +323,7 @@ class Comparison:
         groups: dict[tuple[str, str], list[str]] = {}
         for m in self.ranking:
             own = self.standing[m]
-            if not own.whole:
+            if not own.whole and m != BASELINE:
                 groups.setdefault((own.words, "" if own.kind == "rows" else own.kind), []).append(m)
         said = []
         for (words, kind), names in groups.items():
