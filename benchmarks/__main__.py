@@ -20,7 +20,7 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     make = argparse.ArgumentParser(
         prog="python -m benchmarks",
-        description="The race of separatrix and its peers; `real` is the race on real tables.",
+        description="The race of separatrix and its peers; `real` is the race on real tables, `budget` comparisons.",
     )
     make.add_argument(
         "workloads", nargs="*", metavar="ID", help="workloads to run (default: all; N1: all N1-…); see --list"
@@ -56,6 +56,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from benchmarks.real import command
 
         return command.main(argv[1:])
+    if argv[:1] == ["budget"]:
+        from benchmarks import budget
+
+        return budget.main(argv[1:])
     request = parser().parse_args(argv)
     as_plain = request.plain or not sys.stdout.isatty()
     if request.list:

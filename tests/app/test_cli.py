@@ -2,10 +2,12 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 pytest.importorskip("typer")
@@ -109,10 +111,10 @@ def test_compare_writes_what_it_says(run, tmp_path, monkeypatch):
     code, out, said = run("compare", "wine", "-m", "lda,naive-bayes,majority", "--budget", 20, "--out", "o")
     assert code == 0
     assert out.index("lda") < out.index("majority") and "Really worse than" in out
-    assert said.index("alerts") < said.index("forecast") < said.index("written")
+    assert said.index("alerts") < said.index("plan: ") < said.index("written")
     assert "separatrix predict o/model.sepx wine" in said
     held = {p.name for p in (tmp_path / "o").iterdir()}
-    assert held == {"model.sepx", "table.csv", "comparison.json", "report.html"}
+    assert held == {"model.sepx", "table.csv", "comparison.json", "plan.json", "report.html"}
     table = pd.read_csv(tmp_path / "o" / "table.csv")
     assert table["model"].tolist()[-1] == "majority" and table["worse"].tolist()[-1]
     wine = read("wine")
@@ -131,6 +133,62 @@ def test_compare_json_and_quiet(run, tmp_path, monkeypatch):
     assert "--seed 3" in made["command"]
     code, out, said = run("compare", "iris", *options, "--quiet")
     assert (code, out, said) == (0, "", "")
+
+
+def test_a_plan_and_the_command_in_the_report_give_the_same_again(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("separatrix.app.commands.compare.page_of", lambda *a, **k: None)
+    code, _, _ = run(
+        "compare", "iris", "-m", "lda,naive_bayes,majority", "--exhaustive", "--out", "o", "--quiet"
+    )
+    made = json.loads((tmp_path / "o" / "comparison.json").read_text())
+    assert code == 0 and made["budget"] is None and made["larger_budget"] == ""
+    words = shlex.split(made["command"])
+    assert words[:2] == ["separatrix", "compare"] and words[words.index("--plan") + 1] == "o/plan.json"
+    code, _, _ = run(*words[1:], "--out", "again", "--quiet")
+    again = json.loads((tmp_path / "again" / "comparison.json").read_text())
+    for one, two in zip(made["ranking"], again["ranking"], strict=True):
+        one["scores"].pop("seconds")
+        two["scores"].pop("seconds")
+        assert one == two
+    code, _, said = run("compare", "wine", "--plan", "o/plan.json", "--quiet")
+    assert (
+        code == 1 and one_sentence(said) and "the plan is of another table, of 150 rows and 4 columns" in said
+    )
+    code, _, said = run("compare", "iris", "--plan", "nowhere.json", "--quiet")
+    assert code == 1 and "there is no plan nowhere.json" in said
+    code, _, said = run("compare", "iris", "--plan", "o/plan.json", "--exhaustive", "--quiet")
+    assert code == 2 and "leave one out" in said
+
+
+def test_the_floor_alone_has_an_exit_code_of_its_own(run, monkeypatch):
+    from separatrix.judge.contest import BASELINE
+    from separatrix.judge.fits import Unwanted
+    from separatrix.judge.schedule import Race
+
+    work = Race._work
+
+    def never(self, task):
+        if task.step.model != BASELINE:
+            raise Unwanted
+        return work(self, task)
+
+    monkeypatch.setattr(Race, "_work", never)
+    monkeypatch.setattr("separatrix.app.commands.compare.page_of", lambda *a, **k: None)
+    code, _, said = run("compare", "iris", "-m", "lda,majority", "--budget", 1, "--quiet")
+    assert code == 3 and one_sentence(said) and "nothing but the classes' shares could be fitted" in said
+
+
+def test_what_came_first_and_is_not_ours_is_not_saved_in_silence(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("separatrix.app.commands.compare.page_of", lambda *a, **k: None)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (400, 2))
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(y=np.where(X[:, 0] * X[:, 1] > 0, "yes", "no"))
+    frame.to_csv("t.csv", index=False)
+    code, out, said = run("compare", "t.csv", "-m", "sklearn_hgb,lda", "--exhaustive", "--out", "o")
+    assert code == 0 and "saved is lda, the best of ours" in said and "sklearn_hgb is scikit-learn's" in out
+    assert type(load(tmp_path / "o" / "model.sepx").steps[-1][1]).__name__ == "LinearDiscriminantAnalysis"
+    code, out, said = run("compare", "t.csv", "-m", "sklearn_hgb", "--exhaustive", "--out", "p", "--quiet")
+    assert code == 1 and "no model file holds" in said
 
 
 def test_compare_by_cost_and_on_rows_kept_apart(run, tmp_path, monkeypatch):
@@ -171,7 +229,7 @@ def test_an_answer_is_not_lost_for_want_of_a_picture(run, tmp_path, monkeypatch)
     code, _, said = run("compare", "iris", "-m", "lda,majority")
     assert code == 0 and "no report: RuntimeError: no ink" in said
     held = sorted(p.name for p in (tmp_path / "out" / "iris").iterdir())
-    assert held == ["comparison.json", "model.sepx", "table.csv"]
+    assert held == ["comparison.json", "model.sepx", "plan.json", "table.csv"]
 
 
 SLOW = """
@@ -179,9 +237,9 @@ import sys, time
 import separatrix.judge.schedule as schedule
 from separatrix.app.cli import main
 work = schedule.Race._work
-def slow(self, name, s):
-    found = work(self, name, s)
-    if s >= 5:
+def slow(self, task):
+    found = work(self, task)
+    if task.step.split >= 5:
         print("waiting", flush=True)
         for _ in range(600):
             time.sleep(0.1)
@@ -203,7 +261,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
     assert "interrupted" in said and "Traceback" not in said
     made = json.loads((tmp_path / "o" / "comparison.json").read_text())
     assert made["interrupted"] and made["folds"] == 5 and made["best"] == "lda"
-    assert sorted(p.name for p in (tmp_path / "o").iterdir()) == ["comparison.json", "table.csv"]
+    assert sorted(p.name for p in (tmp_path / "o").iterdir()) == ["comparison.json", "plan.json", "table.csv"]
 
 
 def test_ctrl_c_during_fit_writes_the_best_so_far(run, monkeypatch):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 import separatrix.judge.compare as judge_compare
-from separatrix.judge import budget, encoded, tuning
+from separatrix.judge import budget, tuning
 from tests.judge.slow import Clock, Slow
 
 
 @pytest.fixture
 def clock(monkeypatch):
     fake = Clock()
-    for module in (budget, encoded, judge_compare, tuning):
+    for module in (budget, judge_compare, tuning):
         monkeypatch.setattr(module, "time", fake)
     monkeypatch.setattr(Slow, "clock", fake)
     return fake

@@ -65,7 +65,7 @@ def test_what_goes_by_a_name_is_a_classifier_and_no_name_stands_for_two():
 
 def test_compare_and_the_command_line_follow_from_it():
     tried = {name: model for name, model in BY_NAME.items() if model.tried}
-    assert set(CANDIDATES) == {*tried, "majority", "naive_bayes_cut"}
+    assert set(CANDIDATES) == {*tried, "majority", "naive_bayes_cut", "sklearn_hgb"}
     for name, model in tried.items():
         candidate = CANDIDATES[name]
         assert (candidate.form, candidate.title, candidate.grows) == (

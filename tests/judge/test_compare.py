@@ -109,7 +109,7 @@ def test_the_corrected_test_is_wary_where_the_plain_one_is_not():
 def test_all_models_on_numbers_and_the_best_refitted():
     X, y = load_breast_cancer(return_X_y=True)
     found = compare(X[:200], y[:200], cv=2, budget=None, test=(X[200:], y[200:]))
-    assert set(found.ranking) == set(CANDIDATES) - {"multinomial_nb", "random_forest"}
+    assert set(found.ranking) == set(CANDIDATES) - {"multinomial_nb"}
     assert found.cut == {"multinomial_nb": "it reads counts of words"}
     assert found.ranking[-1] in ("majority", "naive_bayes_cut", "naive_bayes", "qda")
     assert found.scores[found.best]["accuracy"].mean > 0.93
@@ -242,16 +242,17 @@ def test_who_is_not_ranked_is_told_by_the_reason():
         "a": "too wide",
         "b": "too wide",
         "c": "of words",
-        "d": "late",
+        "d": "the budget of 1 s ended before its first fit",
+        "f": "the budget of 1 s ended before its first fit",
         "e": "failed in fold 1: " + "no " * 90,
     }
-    reasons = dict(zip(cut, ["unsuited"] * 3 + ["time", "failed"]))
-    told = replace(found, cut=cut, reasons=reasons, needed=41.0, forecast={"d": 8.0}).notes
-    assert "Not ranked for want of time: d (2 s a fold); about 50 s would do." in told
+    reasons = dict(zip(cut, ["unsuited"] * 3 + ["time", "time", "failed"]))
+    told = replace(found, cut=cut, reasons=reasons).notes
+    assert "No score of d and f: the budget of 1 s ended before its first fit." in told
     assert "Not suited to this table: a and b (too wide); c (of words)." in told
     (failed,) = [note for note in told if note.startswith("e failed in fold 1: no no")]
     assert len(failed) < 170
-    assert sum("Not" in note for note in told) == 2
+    assert sum("Not" in note for note in told) == 1
 
 
 def test_the_table_fits_into_80_columns():
@@ -341,10 +342,37 @@ def test_labels_alone_suffice_for_accuracy():
     assert "—" in str(found)
 
 
-def test_a_random_forest_is_tried_where_it_is_named():
+def test_the_competition_is_whole():
+    """A random forest, and scikit-learn's gradient boosting as a yardstick that is marked as theirs."""
     X, y = load_iris(return_X_y=True)
-    X, y = X[::3], y[::3]
-    found = compare(X, y, models=["random_forest", "majority"], cv=2)
-    assert list(found.ranking) == ["random_forest", "majority"]
     chosen, aside = read_models(None, TableFacts.of(X, y))
-    assert "random_forest" not in chosen and "random_forest" not in aside
+    assert {"random_forest", "sklearn_hgb"} <= set(chosen) and set(aside) == {"multinomial_nb"}
+    found = compare(X[::3], y[::3], models=["random_forest", "HistGradientBoosting", "majority"], cv=2)
+    assert set(found.ranking) == {"random_forest", "sklearn_hgb", "majority"}
+    assert found.theirs == ("sklearn_hgb",) and found.best_of_ours == "random_forest"
+    assert found.titles["sklearn_hgb"].startswith("scikit-learn's")
+    said = " ".join(found.notes)
+    assert ("sklearn_hgb is scikit-learn's" in said) == (found.best == "sklearn_hgb")
+
+
+def test_the_yardstick_is_that_of_scikit_learn():
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    X, y = blobs()
+    found = compare(X, y, models=["sklearn_hgb"], cv=3, budget=None)
+    split = found.splits[0]
+    scaler = StandardScaler().fit(X[split.train])
+    peer = HistGradientBoostingClassifier(random_state=0, early_stopping=False)
+    peer.fit(scaler.transform(X[split.train]), y[split.train])
+    np.testing.assert_array_equal(found.folds[0].P, peer.predict_proba(scaler.transform(X[split.test])))
+
+
+def test_the_floor_does_not_win_and_it_is_said_where_nothing_beats_it():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(60, 4)), rng.integers(0, 2, 60)
+    found = compare(X, y, models=["majority", "naive_bayes", "qda"], cv=5, budget=None)
+    floor = next(d for d in found.differences if d.model == "majority")
+    assert found.best != "majority" and floor.mean < 0 and not floor.real
+    assert any(
+        note.startswith("No model does better than the classes' shares (majority)") for note in found.notes
+    )

@@ -57,8 +57,8 @@ def test_forecasts_follow_the_growth():
     assert forecast((100, 2.0), (200, 2.0), 1000, 1.0) >= 2.0  # a flat pair still grows
 
 
-def test_one_pilot_is_taken_to_grow_by_a_quarter():
-    assert forecast((100, 1.005), (100, 1.005), 1000, 1.0) == pytest.approx(1.005 + 0.25 * 9)
+def test_one_fit_is_taken_to_grow_as_a_whole():
+    assert forecast((100, 1.005), (100, 1.005), 1000, 1.0) == pytest.approx(1.005 + 9)
     assert forecast((100, 0.004), (100, 0.004), 1000, 1.0) == 0.004  # what any fit takes does not grow
 
 

@@ -19,6 +19,7 @@ from separatrix.judge.tuning import SEARCH_ROWS
 from separatrix.loops import telling
 
 OVERHEAD = 0.005  # seconds of any fit, however few its rows
+NEAR = 0.05  # of the rows, by which fits are of one size
 INNER = 3  # folds in which settings are chosen
 
 
@@ -26,8 +27,8 @@ INNER = 3  # folds in which settings are chosen
 class Allowed:
     """When the work began, the seconds that it may take (None: no limit), and on how many threads.
 
-    ``kept`` seconds are left for what comes after it; ``fits_all`` where at the end all models are fitted to all rows,
-    not the best alone.
+    ``kept`` seconds are left for what comes after it; ``fits_all`` where at the end all models are fitted to all
+    rows, not the best alone.
     """
 
     began: float
@@ -83,12 +84,13 @@ class Forecasts:
         own = self._took.get((name, tuned))
         if not own:
             return float("nan")
-        if rows in own:
-            return float(np.median(own[rows]))
+        same = [t for n in own if abs(n - rows) <= NEAR * rows for t in own[n]]  # a fold's rows differ by one
+        if same:
+            return float(np.median(same))
         points = [(n, float(np.median(own[n]))) for n in sorted(own)]
-        grows = self.contest.candidates[name].grows
         near = [point for point in points if point[0] < rows] or points[:1]
-        return forecast(near[max(len(near) - 2, 0)], near[-1], rows, grows)
+        far = [point for point in near if point[0] < near[-1][0] / 2] or near[-1:]
+        return forecast(far[-1], near[-1], rows, self.contest.candidates[name].grows)
 
 
 def forecast(small: tuple[int, float], large: tuple[int, float], n: int, grows: float) -> float:

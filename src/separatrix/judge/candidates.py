@@ -85,7 +85,8 @@ class Candidate:
     unsuited : facts → why it does not suit the table, "" where it does
     by_name : whether it is tried only where it is named
     most_rows : of training that it is given, a sample of larger tables; 0 for all
-    ours : whether it is a model of this library, whose file holds it
+    ours : whether it is not another library's, which no model file holds
+    as_given : whether it is the user's own estimator, run as it is
     """
 
     name: str
@@ -97,16 +98,17 @@ class Candidate:
     by_name: bool = False
     most_rows: int = 0
     ours: bool = True
+    as_given: bool = False
 
     def usual(self, facts: TableFacts, seed: int, scoring: str) -> Any:
         """The model with its usual settings, not yet fitted: nothing is searched for."""
         made = self.make(facts, seed, scoring)
-        return made.usual() if isinstance(made, Tuner) else made
+        return made.usual() if isinstance(made, Tuner) and not self.as_given else made
 
     def tries(self, facts: TableFacts) -> int:
         """How many settings its tuning chooses from; 1 where it has none."""
         made = self.make(facts, 0, "log_loss")
-        return made.tries() if isinstance(made, Tuner) else 1
+        return made.tries() if isinstance(made, Tuner) and not self.as_given else 1
 
     def work(self, facts: TableFacts, rows: int | None = None) -> float:
         """Operations of a fit, about; of a model given by the user nothing is known, so that it comes in its turn."""
@@ -307,7 +309,9 @@ def _one(name: Any, model: BaseEstimator, facts: TableFacts) -> Candidate:
     if not is_one(model):
         raise TypeError(f"models holds {type(model).__name__}, which is no {what}")
     title = type(model.steps[-1][1] if isinstance(model, Pipeline) else model).__name__
-    return Candidate(str(name) if name is not None else title, title, _copier(model), None, 1.2)
+    return Candidate(
+        str(name) if name is not None else title, title, _copier(model), None, 1.2, as_given=True
+    )
 
 
 def _copier(model: BaseEstimator) -> Callable[[TableFacts, int, str], Any]:

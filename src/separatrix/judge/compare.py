@@ -125,8 +125,8 @@ def compare(
     Returns
     -------
     :class:`Comparison` : ``ranking``, ``scores``, ``differences``, ``best_model``, ``models``, ``alerts``, ``cut``,
-        ``seed``, ``plan``, ``standing``, ``out_of_fold()``, ``confusion()``, ``to_frame()``, ``plot()``; a table when printed. Ctrl-C keeps
-        what is finished
+        ``seed``, ``plan``, ``standing``, ``out_of_fold()``, ``confusion()``, ``to_frame()``, ``plot()``; a table when
+        printed. Ctrl-C keeps what is finished
 
     Examples
     --------

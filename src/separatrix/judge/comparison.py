@@ -339,15 +339,17 @@ class Comparison:
         groups: dict[tuple[str, str], list[str]] = {}
         for m in self.ranking:
             own = self.standing[m]
-            if not own.whole:
+            if not own.whole and m not in FLOORS:
                 groups.setdefault((own.words, "" if own.kind == "rows" else own.kind), []).append(m)
         said = []
         for (words, kind), names in groups.items():
             was = "was" if len(names) == 1 else "were"
             far = ", far behind there" if kind == "behind" else ""
             said.append(f"{joined(names)} {was} judged on {words}{far}.")
+        said += [f"{m} {textwrap.shorten(s.why, CLIP, placeholder=' …')}." for m, s in self.standing.items()
+                 if s.kind == "failed"]  # fmt: skip
         said += [f"{m}: {textwrap.shorten(s.why, CLIP, placeholder=' …')}." for m, s in self.standing.items()
-                 if s.kind in ("rows", "failed")]  # fmt: skip
+                 if s.kind == "rows"]  # fmt: skip
         if self.standing[self.best].rows < self.standing[self.best].of_rows:
             few = rows_in_words(self.standing[self.best].rows, self.standing[self.best].of_rows)
             said.append(f"The model kept, {self.best}, is fitted to {few}.")
@@ -387,7 +389,10 @@ class Comparison:
         of = {
             why: [m for m in self.cut if self.reasons.get(m) == why] for why in ("time", "unsuited", "failed")
         }
-        said = [f"No score of {m}: {self.cut[m]}." for m in of["time"]]
+        late: dict[str, list[str]] = {}
+        for m in of["time"]:
+            late.setdefault(self.cut[m], []).append(m)
+        said = [f"No score of {joined(names)}: {why}." for why, names in late.items()]
         groups: dict[str, list[str]] = {}
         for m in of["unsuited"]:
             groups.setdefault(self.cut[m], []).append(m)

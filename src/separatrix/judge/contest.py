@@ -174,4 +174,4 @@ class Contest:
 
     def most(self, name: str) -> int:
         """Rows of training that a model is given at most."""
-        return self.candidates[name].most_rows or max(len(s.train) for s in self.splits)
+        return self.candidates[name].most_rows or self.facts.n

@@ -1,7 +1,7 @@
 """The order of a comparison's work, round after round: what comes next depends on the table, the seed and the scores.
 
     breadth     every model with its usual settings on the first fold, up a ladder of rows; after each rung those far
-                behind stop (at least half stay, and all that are not clearly worse)
+                behind stop (at least half stay, those of most right answers, and all that are not clearly worse)
     folds       the other folds for those in the race; after each, those hopelessly behind stop
     tuning      of those that may still win, in each fold inside its training rows; it counts where it scores better.
                 Those that stopped are tuned on the first fold, and are back where they may win so
@@ -26,7 +26,9 @@ from separatrix.judge.contest import FLOORS, Contest, FoldResult, Step
 from separatrix.judge.paired import Pair, difference_of, spread_of
 from separatrix.judge.scores import METRICS
 
-STAY = 4  # models that go on from every round, at least
+STAY = 4  # models that go on from a rung of the ladder, at least
+LEAD = 2  # models that go on from a fold, at least
+SHARP = 3  # models of most right answers that go on from a rung too: tuning mends probabilities, not answers
 CLEAR = 2.0  # errors behind, on a rung of the ladder, beyond which the lower half stops
 HOPELESS = 3.0  # errors behind, over folds, beyond which a model stops
 TOP = 3  # models that are tuned, at least
@@ -80,9 +82,10 @@ class Course:
         """The results of a model in order of its splits, of each that on most rows."""
         best: dict[int, FoldResult] = {}
         for step, result in self.results.items():
-            if step.model == name and step.tuned == tuned:
-                if step.split not in best or best[step.split].rows < step.rows:
-                    best[step.split] = result
+            if (step.model, step.tuned) != (name, tuned):
+                continue
+            if step.split not in best or best[step.split].rows < step.rows:
+                best[step.split] = result
         return [best[s] for s in sorted(best)]
 
     def tuned(self, name: str) -> bool:
@@ -139,7 +142,7 @@ class Course:
                 first = [Step(name, True, s, self.rows(name, s)) for s in range(self.contest.folds)]
                 yield Round("tuning", tuple(first), whole=True)
         for name in self.order:
-            if name not in able and name not in FLOORS and self.searches(name) and self._in_folds(name):
+            if name not in able and self.to_tune(name):
                 yield from self._second_look(name)
 
     def _second_look(self, name: str) -> Iterator[Round]:
@@ -155,6 +158,10 @@ class Course:
         yield Round("tuning", steps, whole=True)
         if all(step in self.results for step in steps):
             self.stopped.pop(name, None)
+
+    def to_tune(self, name: str) -> bool:
+        """Whether its tuning is planned: of what has settings to choose from, and was given all its rows."""
+        return self.searches(name) and self._in_folds(name)
 
     def searches(self, name: str) -> bool:
         """Whether it has settings to choose from, and is there."""
@@ -206,9 +213,10 @@ class Course:
         """On a rung: of the lower half, those clearly behind the best stop."""
         names = [m for m in self.racing() if m not in FLOORS and self._at(m, rung)]
         ranked = self.best_first(names)
+        sharp = sorted(names, key=lambda m: -self._at(m, rung).scores["accuracy"])[:SHARP]  # type: ignore[union-attr]
         for m in ranked[max(STAY, -(-len(ranked) // 2)) :]:
             pair = (self._at(m, rung), self._at(ranked[0], rung))
-            if self._behind([pair], CLEAR):  # type: ignore[list-item]
+            if m not in sharp and self._behind([pair], CLEAR):  # type: ignore[list-item]
                 self.stopped[m] = (self.found(m, False)[0].rows, 1)
 
     def _at(self, name: str, rung: int) -> FoldResult | None:
@@ -218,7 +226,7 @@ class Course:
     def _stop(self) -> None:
         """Over the folds so far: those hopelessly behind the best stop."""
         ranked = self.best_first([m for m in self.racing() if m not in FLOORS and self.own(m)])
-        for m in ranked[STAY:]:
+        for m in ranked[LEAD:]:
             own = self.own(m)
             if self._behind(self.pairs(m, ranked[0]), HOPELESS):
                 self.stopped[m] = (own[0].rows, len(own))

@@ -2,7 +2,7 @@
 
     of a repetition or more     s² over folds; t of J − 1 degrees of freedom                Nadeau and Bengio (2003)
     of fewer folds              s² the larger of that and (G − 1)/G Σ_g (θ_g − θ̄)², θ_g the score without part g of
-                                the rows judged (a jackknife); t of G − 1 degrees of freedom
+                                the rows judged (a jackknife); t of as many degrees as a repetition has
     both                        mean ± t √((1/J + n_test/n_train) s²)
 
 With one fold there is no spread of folds, but the rows' own: wider, as it has to be, and never of width 0 by chance.
@@ -53,25 +53,27 @@ def _jackknife(parts: FloatArray) -> float:
     return float((GROUPS - 1) / GROUPS * np.square(parts - parts.mean()).sum())
 
 
-def _spread(values: Sequence[float], within: Sequence[FloatArray], ratio: float) -> Spread:
+def _spread(
+    values: Sequence[float], within: Sequence[FloatArray], ratio: float, whole: int = GROUPS
+) -> Spread:
     found = np.asarray(values, dtype=float)
     rows = float(np.mean([_jackknife(parts) for parts in within]))
     between = float(found.var(ddof=1)) if len(found) > 1 else 0.0
     error = float(np.sqrt((1 / len(found) + ratio) * np.fmax(between, rows)))
-    return Spread(float(found.mean()), error, GROUPS - 1)
+    return Spread(float(found.mean()), error, max(whole - 1, 1))
 
 
 def interval_of(own: Sequence[FoldResult], metric: str, ratio: float, level: float, whole: int) -> Interval:
     """Of a model's score over its folds, of which a repetition has ``whole``."""
     values = [r.scores[metric] for r in own]
-    if len(own) >= min(whole, 2) and len(own) >= whole and len(own) > 1:
+    if len(own) >= whole and len(own) > 1:
         found = corrected_interval(values, ratio, level)
         if found.high > found.low or len(own) > 2:
             return found
         return Interval(
             found.mean, float("nan"), float("nan")
         )  # two folds that agree say nothing of their spread
-    return _spread(values, [r.without_parts(metric) for r in own], ratio).interval(level)
+    return _spread(values, [r.without_parts(metric) for r in own], ratio, whole).interval(level)
 
 
 def difference_of(
@@ -81,7 +83,7 @@ def difference_of(
     values = worse(pairs, metric)
     if len(pairs) >= whole and len(pairs) > 1:
         return corrected_interval(values, ratio, level), *corrected_t(values, ratio)
-    found = spread_of(pairs, metric, ratio)
+    found = spread_of(pairs, metric, ratio, whole)
     return found.interval(level), *found.test()
 
 
@@ -95,14 +97,14 @@ def worse(pairs: Sequence[Pair], metric: str) -> list[float]:
     return found
 
 
-def spread_of(pairs: Sequence[Pair], metric: str, ratio: float) -> Spread:
+def spread_of(pairs: Sequence[Pair], metric: str, ratio: float, whole: int = GROUPS) -> Spread:
     """Of the difference, by folds and by rows. Where one was judged on fewer rows, its own spread stands for it."""
     sign = -1.0 if METRICS[metric].higher else 1.0
-    within = []
+    within: list[FloatArray] = []
     for one, two in pairs:
         a, b = one.without_parts(metric), two.without_parts(metric)
         if len(one.test) == len(two.test):
-            within.append(sign * (a - b))
+            within.append(np.asarray(sign * (a - b), dtype=float))
         else:
             within.append(a if len(one.test) < len(two.test) else b)
-    return _spread(worse(pairs, metric), within, ratio)
+    return _spread(worse(pairs, metric), within, ratio, whole)

@@ -1,7 +1,7 @@
 """From folds to a ranking, and which of its differences are real.
 
     mean ± t_{J−1} √((1/J + n_test/n_train) s²)      of every score over the model's folds (of a few: paired.py)
-    d̄ / √((1/J + n_test/n_train) s²_d)               of the best and each other, on the folds of both; Holm's correction
+    d̄ / √((1/J + n_test/n_train) s²_d)               of the best and each other, on folds of both; Holm's correction
 
 Nadeau and Bengio (2003), Holm (1979); notes [726]. Row V1. The calibration error is that of all rows of a repetition
 together (a fold is too small for bins), its interval a jackknife over folds. Cost: models × folds.
@@ -52,7 +52,7 @@ class Difference:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Ranking:
-    """Names, best first; the results each is judged by; name → metric → Interval; Difference of each from the best."""
+    """Names, best first; the results and scores of each; Difference of each other from the best."""
 
     names: tuple[str, ...]
     results: Mapping[str, tuple[FoldResult, ...]]

@@ -1,6 +1,6 @@
 """The rounds of a comparison, run: steps side by side under a budget of seconds; what is finished is kept.
 
-    breadth       a round takes a part of the time left, at most: the dearest models stay on the rung where they are;
+    breadth       the best go up a rung first, as long as all folds would fit there; the others stay where they are;
                   a fit that takes too long is called off, and the model stays with what it has
     other rounds  as far as the time lasts, then no more; tuning and repetitions only where all of them fit
     reserve       the seconds of the fit to all rows that comes last, and of what comes after it
@@ -38,9 +38,9 @@ from separatrix.judge.plan import Plan, data_hash, fingerprint
 from separatrix.judge.progress import Progress, Share
 from separatrix.judge.reasons import Reasons, more_time
 
-PART = 0.25  # of the time left, at most, goes to a rung of the ladder: the other folds take as long each
+PART = 0.85  # of the time left, at most, all folds may take on a rung of the ladder, for models to be given its rows
 ALONE = 0.5  # of the time left, at most, a fit may take that nothing is known of
-GRACE = 3.0  # seconds over the budget for a first score, where there is none
+GRACE, LATE = 3.0, 0.15  # seconds, and a share of the budget, over it for a first score, where there is none
 LAST = 0.05  # of the budget, over it, to finish a step that is under way
 TICK = 0.05  # seconds between looks at the clock
 A_ROW = re.compile(r"\brows? \d")  # a warning that names a row means its place in the fold
@@ -55,6 +55,7 @@ class Under:
     step: Step
     began: float
     ends: float
+    encoding: bool = True  # which is not the model's own time
     off: threading.Event = field(default_factory=threading.Event)
 
 
@@ -123,11 +124,11 @@ class Race:
     # ---- a round ----
 
     def _do(self, submit: Submit, each: Round) -> None:
-        self._reserve = self._to_keep()
+        self._reserve = self._to_keep(each)
         steps = self._admitted(each)
         found: dict[Step, FoldResult] = {}
-        waiting, pending = list(reversed(steps)), {}
-        under: dict[Future[Any], Under] = pending
+        waiting = list(reversed(steps))
+        under: dict[Future[Any], Under] = {}
         try:
             while waiting or under:
                 while waiting and len(under) < self.allowed.workers:
@@ -140,15 +141,18 @@ class Race:
                     self._finished(each, future, under.pop(future), found)
                 now = self.allowed.elapsed()
                 for task in under.values():
-                    if now > task.ends:
+                    if now > task.ends and not task.encoding:
                         task.off.set()
         finally:
             if not each.whole or len(found) == len(each.steps):
-                self.course.results.update({step: found[step] for step in each.steps if step in found})
+                for step in each.steps:  # in the plan's order, not that of the threads
+                    if step in found:
+                        self.course.results.pop(step, None)
+                        self.course.results[step] = found[step]
         self.encoded.forget()
 
     def _admitted(self, each: Round) -> list[Step]:
-        """The steps that may be begun: of a rung as many as a part of the time allows, of a whole round all or none."""
+        """The steps that may be begun: of a rung as many as the time allows, of a whole round all or none."""
         if self.allowed.seconds is None or self.plan:
             return list(each.steps)
         left = max(self.allowed.left() - self._reserve, 0.0)
@@ -162,38 +166,40 @@ class Race:
             return list(each.steps)
         if each.kind != "breadth":
             return list(each.steps)
-        kept, spent = [], 0.0
-        for step in sorted(each.steps, key=lambda s: known[s] if known[s] == known[s] else 0.0):
-            seconds = known[step]
-            small = self.forecasts.measured(step.model)
-            if seconds == seconds and small is not None:
-                alone = seconds > PART * left
-                if alone or (spent + seconds) / self.allowed.workers > PART * left:
-                    self.course.give_fewer(step.model, small[0])
-                    self.reasons.too_long(step.model, step.rows, seconds, small, left)
-                    continue
+        kept, spent, folds = set(), 0.0, self.contest.folds
+        scored = [s.model for s in each.steps if self.course.own(s.model)]
+        place = {m: i for i, m in enumerate(self.course.best_first(scored))}
+        for step in sorted(each.steps, key=lambda s: place.get(s.model, -1)):
+            small, seconds = self.forecasts.measured(step.model), known[step]
+            if step.model in FLOORS or small is None or np.isnan(seconds):
+                kept.add(step)
+            elif folds * (spent + seconds) / self.allowed.workers > PART * left:
+                self.course.give_fewer(step.model, small[0])
+                self.reasons.too_long(step.model, step.rows, seconds, small, left)
+            else:
                 spent += seconds
-            kept.append(step)
+                kept.add(step)
         return [step for step in each.steps if step in kept]
 
     def _seconds(self, step: Step) -> float:
         """Of a step, by forecast, the encoding of its rows among them; NaN where nothing is known."""
         return self.forecasts.of(step) + self.encoded.to_encode(step)
 
-    def _to_keep(self) -> float:
+    def _to_keep(self, each: Round) -> float:
         """Seconds of the fit to all rows that comes last: of the best so far, or of all that are to be judged."""
         names = [m for m in self.course.racing() if m not in FLOORS and self.course.own(m)]
         if not names or self.allowed.seconds is None:
             return 0.0
         if not self.allowed.fits_all:
             names = [self.course.best_first(names)[0]]
-        return float(sum(self.to_refit(m) for m in names))
+        most = max(step.rows for step in each.steps) if each.kind == "breadth" else self.contest.facts.n
+        return float(sum(self.to_refit(m, most) for m in names))
 
-    def to_refit(self, name: str) -> float:
-        """Seconds of a fit to all rows, or as many as a model is given."""
-        rows = min(
-            self.contest.facts.n, self.course.fewer.get(name, self.contest.facts.n), self.contest.most(name)
-        )
+    def to_refit(self, name: str, most: int | None = None) -> float:
+        """Seconds of a fit to all rows, or as many as a model is given, or as the ladder has come to."""
+        n = self.contest.facts.n
+        reached = most is None or 2 * most > n
+        rows = min(self.course.fewer.get(name, n), self.contest.most(name), n if reached else most or n)
         seconds = self.forecasts.of(Step(name, self.course.tuned(name), 0, rows))
         encoding = self.encoded.rate.get(self.contest.candidates[name].form, 0.0) * rows
         return (seconds if seconds == seconds else 0.0) + encoding
@@ -210,8 +216,8 @@ class Race:
         if each.kind != "breadth":
             self.over = True
             return False
-        if not self._scored and self.allowed.left() > -GRACE:
-            return True
+        if not self._scored and self.allowed.left() > -(GRACE + LATE * self.allowed.seconds):
+            return True  # an answer, a little late, is better than none
         if self.course.found(step.model, False):
             self.course.give_fewer(step.model, self.course.found(step.model, False)[0].rows)
             small = self.forecasts.measured(step.model)
@@ -228,7 +234,8 @@ class Race:
             return np.inf
         now, left = self.allowed.elapsed(), self.allowed.left()
         if each.kind == "breadth":
-            return now + max(ALONE * (left - self._reserve), GRACE / 2)
+            part = ALONE if self._scored else PART
+            return now + max(part * (left - self._reserve), GRACE / 2)
         return now + max(left - self._reserve + LAST * self.allowed.seconds, GRACE / 2)
 
     def _finished(self, each: Round, future: Future[Any], task: Under, found: dict[Step, FoldResult]) -> None:
@@ -262,6 +269,8 @@ class Race:
                 self.say("cut", step.model, step.split, f"{step.model} {why}")
             return
         found[step] = result
+        if not each.whole:  # to be told of; nothing is decided before the round is over
+            course.results[step] = result
         self._scored |= step.model not in FLOORS
         self.forecasts.learn(result)
         self._share.done += 1
@@ -281,6 +290,8 @@ class Race:
         train, test = contest.rows_of(step)
         with self._quietly(step.model, task):
             A, B = self.encoded.of(step, train, test)
+            task.ends += self.allowed.elapsed() - task.began
+            task.encoding = False
             model = contest.made(step.model, step.tuned)
             began = working()
             model.fit(A, contest.labels[train])
@@ -290,7 +301,7 @@ class Race:
         codes = contest.codes[test]
         scores = contest.scores(codes, predicted, P)
         return FoldResult(
-            step.model, step.split, scores, seconds, predicted, P, test, len(train), step.tuned, took, codes,
+            step.model, step.split, scores, seconds, predicted, P, test, step.rows, step.tuned, took, codes,
             contest.cost, contest.positive,
         )  # fmt: skip
 
@@ -345,8 +356,7 @@ class Race:
             "folds": [m for m in racing if not course.whole(m)],
         }
         if self.over and not undone["folds"]:
-            able = [m for m in [*course.may_win(), *course.stopped] if course.searches(m)]
-            undone["tuning"] = [m for m in able if not course.found(m, True)]
+            undone["tuning"] = [m for m in course.order if course.to_tune(m) and not course.found(m, True)]
             missing = len(self.contest.splits) > len(course.own(best)) and not undone["tuning"]
             undone["repeat"] = [best] if missing and best not in FLOORS else []
         self.undone = {kind: sorted(names) for kind, names in undone.items() if names}

@@ -94,10 +94,11 @@ def _root(
         "Try every suitable model on a table and keep the best.",
         "compare iris",
         "compare loans.csv --target default --budget 300 --out loans",
-        "Says first what is odd about the table, then tries every model on a first fold (of large tables on samples), "
-        "those that may win on all folds, and tunes those, as far as the budget of seconds goes. Ranks them with "
-        "intervals, says which differences are real, and fits the winner to all rows. Writes model.sepx, report.html, "
-        "table.csv, comparison.json and plan.json, which --plan runs again. Ctrl-C keeps what is finished.",
+        "Says first what is odd about the table, then tries every model on a first fold, of large tables on "
+        "samples, those that may win on all folds, and tunes those, as far as the budget of seconds goes. Ranks them "
+        "with intervals, says which differences are real, and fits the winner to all rows. Writes model.sepx, "
+        "report.html, table.csv, comparison.json and plan.json, which --plan runs again. Ctrl-C keeps what is "
+        "finished.",
         "Exit codes: 0 done, 1 the data or the model cannot be used, 2 not understood, 3 nothing but the classes' "
         "shares could be fitted, 130 interrupted.",
     ),

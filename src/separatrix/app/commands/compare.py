@@ -34,7 +34,8 @@ PLAN = "plan.json"
 LATE = 3.0  # seconds over the budget that the page may take
 WIDEST = 110  # columns of notes
 PAUSE = 2.0  # seconds between two lines of progress, at least
-DRAWING = 4.0  # seconds of the report, about
+DRAWING = 4.0  # seconds of the report, about, on a machine that does nothing else
+TOLD = 0.2  # seconds of reading, from which it tells how loaded the machine is
 PART = 0.2  # of the budget, at most, that is kept for it
 
 
@@ -52,7 +53,7 @@ def run(
     plan: str | None = None,
     say: Say,
 ) -> int:
-    began = time.perf_counter()
+    began, worked = time.perf_counter(), time.process_time()
     if exhaustive and plan is not None:
         raise UsageError(
             "--exhaustive and --plan contradict each other: a plan says what is run; leave one out"
@@ -78,7 +79,7 @@ def run(
     reading = time.perf_counter() - began
     with _Watch(say, ranked_by) as watch:
         given: dict[str, Any] = {"cost": matrix, "budget": limit, "test": kept_apart, "plan": again}
-        given["kept"] = 0.0 if limit is None else min(reading + min(DRAWING, PART * limit), 0.9 * limit)
+        given["kept"] = 0.0 if limit is None else _to_keep(reading, time.process_time() - worked, limit)
         given |= {"metric": ranked_by, "random_state": seed, "on_progress": watch}
         found = compare(table, models=wanted, **given)
     kept = _keep(found, table, place, asked.data)
@@ -98,6 +99,18 @@ def run(
         )
         return NOTHING
     return OK if isinstance(kept, Path) else UNUSABLE
+
+
+def _to_keep(reading: float, worked: float, limit: float) -> float:
+    """Seconds of the budget that are spent on reading, or left for the report.
+
+    Drawing takes as many times longer on a loaded machine as reading did: ``worked`` are its seconds of the processor.
+
+    >>> _to_keep(2.0, 2.0, 60.0), _to_keep(4.0, 2.0, 60.0), _to_keep(1.0, 1.0, 10.0)
+    (6.0, 12.0, 3.0)
+    """
+    slower = max(reading / max(worked, 1e-3), 1.0) if reading > TOLD else 1.0
+    return min(reading + min(DRAWING * slower, PART * limit), 0.9 * limit)
 
 
 def stem(data: str) -> str:
@@ -206,7 +219,12 @@ class _Watch:
 
     def _fold(self, step: Progress) -> None:
         tenth = int(10 * step.share)
-        if self.live is None and tenth > self.spoken and step.seconds > self.spoken_at + PAUSE:
+        if (
+            self.live is None
+            and step.standing
+            and tenth > self.spoken
+            and step.seconds > self.spoken_at + PAUSE
+        ):
             self.spoken, self.spoken_at = tenth, step.seconds
             name, folds, score = self._leader(step)
             self.say.note(
@@ -298,13 +316,15 @@ def _keep(found: Comparison, table: Table, place: Path, data: str) -> Path | str
             tell(f"{name} is scikit-learn's, which no model file holds, and no other model was fitted")
             return "scikit-learn's"
         tell(
-            f"{path}: {name} came first, which is scikit-learn's and stays out of model files; saved is {own}, the best of ours"
+            f"{path}: {name} came first, which is scikit-learn's and stays out of model files; saved is {own}, "
+            "the best of ours"
         )
         name = own
     accuracy = found.scores[name]["accuracy"]
     told = (
-        f"{name}, {'best' if name == found.best else 'best of ours'} of {len(found.ranking)} by {METRICS[found.metric].title} on {stem(data)}; accuracy "
-        f"{accuracy.mean:.4g} in cross-validation; target {table.target}"
+        f"{name}, best {'' if name == found.best else 'of ours '}of {len(found.ranking)} by "
+        f"{METRICS[found.metric].title} on {stem(data)}; accuracy {accuracy.mean:.4g} in cross-validation; target "
+        f"{table.target}"
     )
     try:
         keep(found.models[name], table, path, told)

@@ -72,8 +72,8 @@ def ranking(comparison: Comparison) -> str:
     heads += [METRICS[m].title for m in shown] + ["a fit", "against the best", "judged on"]
     level = f"{100 * comparison.level:g} %"
     caption = (
-        f"Ranked by {METRICS[by].title} on the folds that each has with the best; small figures are {level} intervals "
-        "of the mean (corrected resampled t; of fewer folds than a repetition, by the rows judged)"
+        f"Ranked by {METRICS[by].title} on the folds that each has with the best; small figures are {level} "
+        "intervals of the mean (corrected resampled t; of fewer folds than a repetition, by the rows judged)"
     )
     made = table(heads, rows, caption=caption, left=(0, 1, len(heads) - 2, len(heads) - 1), kind="ranking")
     told_of = [*_told(comparison), *comparison.partly, *([comparison.more] if comparison.more else [])]
