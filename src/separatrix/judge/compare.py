@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -35,7 +35,7 @@ from separatrix.judge.alerts import Alert, alerts
 from separatrix.judge.budget import Allowed
 from separatrix.judge.candidates import Candidate, read_models
 from separatrix.judge.comparison import Comparison, Refits, Standing
-from separatrix.judge.contest import FLOORS, Contest
+from separatrix.judge.contest import FLOORS, Contest, FoldResult
 from separatrix.judge.facts import TableFacts, encoder_of, read_numbers, read_two, read_X
 from separatrix.judge.fits import codes_in
 from separatrix.judge.folds import dealt_splits, numbered_splits, sample, unjudged
@@ -44,6 +44,7 @@ from separatrix.judge.progress import Progress
 from separatrix.judge.ranking import rank
 from separatrix.judge.schedule import Race
 from separatrix.judge.scores import METRICS, Interval, metric_of, read_cost
+from separatrix.judge.threshold import Threshold, check_threshold, out_of_fold
 from separatrix.judge.tuning import settled
 from separatrix.models.parameters import seed_of, threads
 
@@ -65,6 +66,7 @@ def compare(
     metric: str | None = None,
     cost: Any = None,
     positive: Any = None,
+    threshold: str | None = None,
     cv: Any = None,
     groups: Any = None,
     time: Any = None,
@@ -102,6 +104,8 @@ def compare(
         "recall", "f1", "average_precision" or "cost"; of numbers "rmse" (None), "mae" or "r2"
     cost : (K, K), C_kl the cost of saying l when k is true, or {(true, said): cost}; for ``metric="cost"``
     positive : of two classes the one that precision, recall and F₁ are of; None for the rarer
+    threshold : None, or by what the winner's threshold on P(positive) is chosen, out of fold: "f1", "mcc", "accuracy",
+        "balanced_accuracy" or "cost"; ``best_model`` then answers by it, and ``found.threshold`` says which it is
     groups : (n,) values that stay together: no group is learned from and judged in the same fold
     time : (n,) numbers or dates: what is judged comes after what is learned from
     cv : None for 5 folds, twice where the budget lets (fewer where a class is small; rows of a class of fewer than 3
@@ -162,6 +166,7 @@ def compare(
         classes, codes, labels = read_two(y, n)
         matrix = None if cost is None else read_cost(cost, classes)
         side = side_of(positive, classes, codes)
+    check_threshold(threshold, classes, numbers, cost)
     if chosen.name == "cost" and cost is None:
         raise ValueError('metric="cost" needs cost, a matrix or {(true class, answer): cost}')
     facts = TableFacts.of(X, labels, kinds, "numbers" if numbers else "classes")
@@ -207,11 +212,11 @@ def compare(
     told = f"{len(odd)} alerts" if odd else "nothing odd about the table"
     race.say("alerts", None, -1, told, odd)
     race.run()
-    return _outcome(race, tested, odd, unsuited, level)
+    return _outcome(race, tested, odd, unsuited, level, threshold)
 
 
 def _outcome(
-    race: Race, tested: Any, odd: tuple[Alert, ...], unsuited: Mapping[str, str], level: float
+    race: Race, tested: Any, odd: tuple[Alert, ...], unsuited: Mapping[str, str], level: float, by: str | None
 ) -> Comparison:
     contest, course = race.contest, race.course
     ranking = rank(course, _rankable(race), level)
@@ -259,6 +264,7 @@ def _outcome(
         theirs=tuple(m for m, c in contest.candidates.items() if not c.ours),
         classes=contest.facts.classes,
         codes=contest.codes,
+        threshold=None if by is None else _threshold(contest, ranking.results[best], by),
         task="regression" if contest.numbers else "classification",
         positive=None if contest.positive is None else contest.facts.classes.tolist()[contest.positive],
         cost=contest.cost,
@@ -270,6 +276,17 @@ def _outcome(
         seed=contest.seed,
         floor_only=best in FLOORS and len(contest.candidates) > 1,
         remarks=remarks,
+    )
+
+
+def _threshold(contest: Contest, own: Sequence[FoldResult], by: str) -> Threshold | None:
+    """Of the winner, by the rows of its first repetition; None where it has no probabilities."""
+    folds = [(r.codes, r.P) for r in own if contest.splits[r.split].repeat == 0 and r.P is not None]
+    side = contest.positive
+    return (
+        out_of_fold(folds, contest.facts.classes, side, by, contest.cost)
+        if folds and side is not None
+        else None
     )
 
 

@@ -25,6 +25,7 @@ from separatrix.judge.plan import Plan
 from separatrix.judge.ranking import Difference
 from separatrix.judge.reasons import folds_in_words, rows_in_words
 from separatrix.judge.scores import METRICS, Interval, metrics_of
+from separatrix.judge.threshold import Threshold, with_threshold
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,6 +127,7 @@ class Comparison:
     more : what a larger budget could change, a sentence or nothing
     floor_only : whether nothing but the classes' shares could be fitted
     theirs : names of models that are scikit-learn's
+    threshold : of the winner's probability, chosen out of fold; None where none was asked for
     task : "classification" or "regression"; of numbers ``codes`` are those, and there are no classes
     positive : the class of two that precision, recall and F₁ are of; None of more
     differences : Difference of each other model from the best
@@ -173,6 +175,7 @@ class Comparison:
     more: str = ""
     floor_only: bool = False
     theirs: tuple[str, ...] = ()
+    threshold: Threshold | None = None
     task: str = "classification"
     positive: Any = None
     remarks: tuple[str, ...] = ()
@@ -184,8 +187,9 @@ class Comparison:
 
     @property
     def best_model(self) -> Any:
-        """The best, fitted to all rows."""
-        return self.models[self.best]
+        """The best, fitted to all rows; it answers by the threshold, where one was chosen."""
+        model = self.models[self.best]
+        return model if self.threshold is None else with_threshold(model, self.threshold)
 
     @property
     def equals(self) -> tuple[str, ...]:
@@ -321,6 +325,7 @@ class Comparison:
             + "."
         ]
         said += self.verdict
+        said += [f"The threshold of {self.best} says {self.threshold}."] if self.threshold is not None else []
         if self.tested:
             said.append(self._on_test())
             late = [m for m in self.ranking if m not in self.tested]

@@ -129,6 +129,25 @@ def _unknown(by: Any) -> str:
     return f"a threshold cannot be chosen by {by!r}: {why}use one of {', '.join(map(repr, CHOSEN_BY))}"
 
 
+def check_threshold(by: Any, classes: np.ndarray, numbers: bool, cost: Any) -> None:
+    """Refuse, before work starts, what no threshold can be chosen by."""
+    if by is None:
+        return
+    if by not in CHOSEN_BY:
+        raise ValueError(_unknown(by))
+    if numbers:
+        raise ValueError(
+            'a threshold is of two classes, and task="regression" predicts numbers: leave threshold out'
+        )
+    if len(classes) != 2:
+        raise ValueError(
+            f"a threshold is of two classes, and y has {len(classes)}: leave threshold out, or give cost for answers of "
+            "least expected cost"
+        )
+    if by == "cost" and cost is None:
+        raise ValueError('threshold="cost" needs cost, a matrix or {(true class, answer): cost}')
+
+
 @dataclass(frozen=True)
 class Threshold:
     """A threshold t on P(positive): what it was chosen by, its score out of fold, and that of ½ on the same rows.
