@@ -58,7 +58,9 @@ MORE_STEPS = 25  # until that is asked again
 CLASS_CELLS = 1 << 25  # numbers in the factors of all classes
 CLASS_COLUMNS = 100  # from which a Hessian of each class is worth its cost
 GRAM_LIMIT = 3000  # columns up to which a factor is worth forming
-SPAN_FACTOR = 180  # parameters in the span of wide rows from where a step of L-BFGS costs far less than a Hessian
+SPAN_FACTOR = (
+    180  # parameters in the span of wide rows from where a step of L-BFGS costs far less than a Hessian
+)
 SPAN_STEPS, SPAN_MEMORY = 80, 20  # such steps before Newton takes over, and the pairs kept of them
 WIDE_ROWS = 1500  # rows up to which wide data go through the span of their rows
 
