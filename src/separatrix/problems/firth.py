@@ -150,7 +150,7 @@ class FirthObjective(Objective):
         )
 
     def task(
-        self, t: FloatArray, b: FloatArray, order: int, stride: int = 1, want_radius: bool = False
+        self, t: FloatArray, b: FloatArray, order: int = 1, stride: int = 1, want_radius: bool = False
     ) -> SweepTask:
         """Tiles in inner coordinates: a determinant feels the digits that centring sums of raw cells would lose."""
         return replace(super().task(t, b, order, stride, want_radius), inner=True)
