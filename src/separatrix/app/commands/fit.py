@@ -32,7 +32,7 @@ def run(
     from sklearn.pipeline import Pipeline
 
     from separatrix.judge.tuning import SEARCH_ROWS
-    from separatrix.tables.encode import TableEncoder
+    from separatrix.tables.encode import encoder_for
 
     name, settings = named(model), settings_of(setting)
     inner = made(name, settings, seed)
@@ -41,7 +41,7 @@ def run(
     path = Path(out) if out else Path("out", stem(asked.data), f"{name.replace('_', '-')}{SUFFIX}")
     table = asked.read(say)
     search = tuner(name, settings, table, seed) if tune else None
-    encoder = TableEncoder(form=BY_NAME[name].reads, kinds=dict(table.kinds))
+    encoder = encoder_for(BY_NAME[name].reads, table.kinds)
     began = time.perf_counter()
     if search is not None:
         some = f" on {SEARCH_ROWS:,} of the rows" if len(table) > SEARCH_ROWS else ""
@@ -105,7 +105,7 @@ def _fitted(encoder: Any, inner: BaseEstimator, search: Any, table: Table) -> tu
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = hear
-        cells = encoder.fit_transform(table.frame)
+        cells = encoder.fit_transform(table.frame, table.labels)
         with keep_going():  # the best so far is written, and its verdict says so
             if search is None:
                 model = inner.fit(cells, table.labels)
