@@ -170,7 +170,7 @@ ODD = {
     "least.csv": (rows(turn("1e-308", "5e-324", "-1e-310")), "", "2 continuous"),
     "infinite.csv": (rows(turn("inf")), "'z' holds 'inf' in row 1", ""),
     "empty-column.csv": (rows(turn("", "NA")), "", "every cell is the same: 'z'"),
-    "quotes.csv": (rows(turn('"say ""hi"", 1"', '"say ""ho"", 2"')), "", "1 nominal"),
+    "quotes.csv": (rows(turn('"say ""hi"", 1"', '"say ""ho"", 2"')), "", "1 leak"),
     "types.csv": (rows(turn("1", "two", "3.5", "2020-01-01", "NA")), "", "--kinds z=continuous"),
     "dates.csv": (rows(turn("2024-01-31", "30.01.2024", "29 Jan 2024")), "", "spelled in several ways"),
     "thousands.csv": (rows(lambda i: f'"{i + 1},{i * 7 % 1000:03d}"'), "", "thousands"),
@@ -248,7 +248,7 @@ def test_ten_thousand_levels(run, brief, tmp_path):
     write(tmp_path / "levels.csv", rows(lambda i: f"w{i // 2}", n=20_000))
     code, out, said = run("compare", "levels.csv", "-m", "logistic")
     assert code == 0 and "logistic" in out and "10,000 levels" in said
-    assert "all 10,000 levels, each rare, pooled as other" in said  # what logistic sees
+    assert "all 10,000 levels, each rare (fewer than 3 rows), pooled as other" in said  # what logistic sees
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ QUANTITY = 20  # different numbers beyond which they are hardly names
 MANY = 20  # rows that prove something
 SMALL, TINY = 0.1, 0.02  # share of the smallest class
 CLEAR = 0.8  # share of the largest class from which accuracy says little
+GRADES = 5  # numbers in a row from which they may be grades
 UNEVEN = 3  # how often more the most frequent of grades is there than the least
 NAMED = 6  # classes a sentence lists
 SCALES = (
@@ -74,10 +75,10 @@ def _meaning(classes: np.ndarray, counts: np.ndarray) -> Iterator[Alert]:
 
 def _ordered(classes: np.ndarray, counts: np.ndarray) -> bool:
     """Words of a known scale; or whole numbers in a row whose counts rise and then fall, as those of grades do."""
-    if len(classes) < 3:
-        return False
     if classes.dtype.kind not in "iuf":
-        return bool(_scale(classes))
+        return len(classes) > 2 and bool(_scale(classes))
+    if len(classes) < GRADES:
+        return False
     rising = np.sign(np.diff(counts.astype(np.int64)))
     turns = int((np.diff(rising[rising != 0]) > 0).sum())  # a fall, then a rise
     return bool((np.diff(classes) == 1).all()) and turns == 0 and counts.max() > UNEVEN * counts.min()

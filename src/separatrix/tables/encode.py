@@ -37,7 +37,7 @@ from separatrix.tables import learned
 from separatrix.tables.cells import whole_numbers
 from separatrix.tables.coded_levels import BUCKETS, HASHED_FROM, HashedColumn, TargetColumn, learn_target
 from separatrix.tables.describe import said_of
-from separatrix.tables.kinds import LEFT_OUT, infer_kinds, kind_of
+from separatrix.tables.kinds import LEFT_OUT, infer_kinds, why_out
 from separatrix.tables.sources import TableError
 from separatrix.tables.table import Table, lacks
 from separatrix.tables.text import TextFeatures
@@ -155,11 +155,7 @@ class TableEncoder(TransformerMixin, Estimator):
         self.kinds_: dict[str, str] = infer_kinds(frame, given)
         self.feature_names_in_ = np.array([str(c) for c in frame.columns], dtype=object)
         self.n_features_in_ = frame.shape[1]
-        self._why = {
-            name: kind_of(frame.iloc[:, j], name)[1]
-            for j, (name, kind) in enumerate(self.kinds_.items())
-            if kind in LEFT_OUT
-        }
+        self._why = {name: why_out(frame[name], name, k) for name, k in self.kinds_.items() if k in LEFT_OUT}
         self._rows = n = len(frame)
         self._least = max(1, min(FEW_ROWS, n // 100)) if isinstance(self.rare, str) else int(self.rare)
         self._parts: list[learned.LearnedColumn] = []

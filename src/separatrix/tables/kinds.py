@@ -40,6 +40,7 @@ SORTED = 100  # rows that rise one after the other and prove a key
 NEARLY_ALL = 0.9  # of the rows
 KEYS, ROWS_EACH = 200, 20  # levels of a column called id from which it is one, where they have fewer rows each
 FEW = 20  # values of a discrete column
+RISES = "whole numbers that rise from row to row, as keys and clocks do"
 ID_NAME = re.compile(r"(?i:(?:.*[_\W])?(?:id|ids|uid|uuid|guid))|.*[a-z]ID|ID[_a-z].*")
 COUNTER_NAME = re.compile(
     r"(?i)index|idx|key|row|row[_\W]?(?:names?|no|nr|number)|rownames?|serial(?:[_\W]?(?:no|nr))?|column 1|unnamed.*"
@@ -64,6 +65,12 @@ def infer_kinds(
         str(name): given[str(name)] if str(name) in given else kind_of(column, str(name))[0]
         for name, column in frame.items()
     }
+    if all(kind in LEFT_OUT for kind in found.values()):  # what rises may be all there is
+        found |= {
+            str(name): "continuous"
+            for name, column in frame.items()
+            if str(name) not in given and kind_of(column, str(name))[1] == RISES
+        }
     if target is not None:
         asked = {name for name, kind in found.items() if name not in given and kind not in LEFT_OUT}
         copies = [str(name) for name, column in frame.items() if str(name) in asked and copy_of(column, target)]
@@ -166,7 +173,7 @@ def _kind_of_numbers(values: np.ndarray, distinct: int, name: str) -> tuple[str,
     if n >= MANY and distinct == n and values.max() - values.min() == n - 1:
         return "identifier", f"each whole number from {values.min():,.0f} to {values.max():,.0f} once"
     if n >= SORTED and bool(np.all(np.diff(values) > 0)):
-        return "identifier", "whole numbers that rise from row to row, as keys and clocks do"
+        return "identifier", RISES
     if _is_named_identifier(name, distinct, n):
         return "identifier", f"called {name!r}, and {distinct:,} of {n:,} values differ"
     if CODE_NAME.fullmatch(name) or ID_NAME.fullmatch(name):
@@ -229,6 +236,13 @@ def kind_notes(
     if alike:
         notes.append(f"left out, as every cell is the same: {listed(alike)}")
     return notes
+
+
+def why_out(column: pd.Series, name: str, kind: str) -> str:
+    """Why no model sees a column of a kind that is left out: what the rules find, else what its kind means."""
+    found, why = kind_of(column, name)
+    meant = {"leak": "it gives the answer away", "constant": "taken for constant", "identifier": "taken for an identifier"}
+    return why if found == kind else meant[kind]
 
 
 def keep(name: str, column: pd.Series) -> str:
