@@ -50,7 +50,7 @@ def target_alerts(classes: np.ndarray, codes: np.ndarray) -> Iterator[Alert]:
         what = f"class {listed} has one row" if len(lone) == 1 else f"classes {listed} have one row each"
         yield Alert(
             "lone class", "warning", None,
-            f"{what}: a model fitted to it cannot be judged on it; give more rows, join classes, or leave such rows out",
+            f"{what}: a model fitted to such a row cannot be judged on it; give more rows, join classes, or leave it out",
         )  # fmt: skip
     yield from _imbalance(classes, codes, counts)
 
