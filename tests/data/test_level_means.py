@@ -36,9 +36,7 @@ def test_names_change_nothing_and_a_weight_is_that_many_rows(classes):
     names = np.random.default_rng(1).permutation(200)
     np.testing.assert_array_equal(group_levels(names[codes], target, None, 200, classes, 64)[names], found)
     times = np.random.default_rng(2).integers(1, 4, len(codes))
-    repeated = group_levels(
-        np.repeat(codes, times), np.repeat(target, times), None, 200, classes, 64
-    )
+    repeated = group_levels(np.repeat(codes, times), np.repeat(target, times), None, 200, classes, 64)
     weighed = group_levels(codes, target, times.astype(float), 200, classes, 64)
     np.testing.assert_array_equal(weighed, repeated)
 

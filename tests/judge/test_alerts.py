@@ -207,3 +207,13 @@ def test_kinds_overrule():
     X, y = clean(100)
     frame = pd.DataFrame({"x": X[:, 0], "name": [f"person {i}" for i in range(100)]})
     assert alerts(frame, y, kinds={"name": "text"}) == []
+
+
+def test_copies_of_the_answer_are_left_out_and_the_way_to_keep_them_is_said():
+    X, y = clean()
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(copy=np.where(y == 1, "ja", "nein"))
+    (found,) = alerts(frame, y)
+    assert (found.kind, found.column, found.severity) == ("leakage", "copy", "warning")
+    assert "is left out; kinds={'copy': 'nominal'} keeps it" in found.sentence
+    (kept,) = alerts(frame, y, kinds={"copy": "nominal"})
+    assert kept.severity == "serious" and "separates the classes alone" in kept.sentence

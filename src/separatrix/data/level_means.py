@@ -46,9 +46,9 @@ class LevelMeans:
         mean = float(w @ z) / total
         z = z - mean
         rows = np.bincount(at, w, minlength=size)
-        away = np.bincount(at, w * z, minlength=size)
         there = rows > 0
-        away[there] /= rows[there]
+        away = np.zeros(size)
+        away[there] = np.bincount(at, w * z, minlength=size)[there] / rows[there]
         whole = float(w @ (z * z))
         between = float(rows @ (away * away))
         levels = int(there.sum())

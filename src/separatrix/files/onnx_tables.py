@@ -114,8 +114,8 @@ def _one(g: Graph, encoder: TableEncoder, part: learned.LearnedColumn, column: s
         return _means(g, part, column, encoder.standardize)
     if isinstance(part, HashedColumn):
         raise OnnxExportError(
-            f"column {part.name!r} is hashed, as it has {part.count:,} levels, and ONNX has no such hash: pool its rare "
-            f"levels by TableEncoder(max_levels=10_000), or code it by the target, kinds={{{part.name!r}: 'target'}}"
+            f"column {part.name!r} is hashed, as it has {part.count:,} levels, and ONNX has no such hash: pool its "
+            f"rare levels by TableEncoder(max_levels=10_000), or code it by kinds={{{part.name!r}: 'target'}}"
         )
     if isinstance(part, learned.DateColumn):
         return _dates(g, part, column, encoder.standardize)

@@ -4,7 +4,8 @@
     encoder_of(facts, form)     TableEncoder of a frame, scaling of an array
 
 Forms: "native" (as they are, words and missing cells too), "linear" (numbers, standardised, words as 0 and 1),
-"counts" (whole numbers), "dense" (as "linear", but columns of many levels coded by the target). Row V1. Cost: one pass.
+"counts" (whole numbers), "dense" (as "linear", but columns of many levels coded by the target). Row V1.
+Cost: one pass.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def read_X(X: Any) -> Any:
     if sp.issparse(X):
         return getattr(X, "tocsr")()  # noqa: B009  the stubs know no method of any sparse matrix
     if hasattr(X, "columns"):
-        from separatrix.tables.encode import as_frame
+        from separatrix.tables.frames import as_frame
 
         return as_frame(X)
     cells = np.asarray(X)

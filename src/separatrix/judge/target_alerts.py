@@ -50,7 +50,8 @@ def target_alerts(classes: np.ndarray, codes: np.ndarray) -> Iterator[Alert]:
         what = f"class {listed} has one row" if len(lone) == 1 else f"classes {listed} have one row each"
         yield Alert(
             "lone class", "warning", None,
-            f"{what}: a model fitted to such a row cannot be judged on it; give more rows, join classes, or leave it out",
+            f"{what}: a model fitted to such a row cannot be judged on it; give more rows, join classes, or leave it "
+            "out",
         )  # fmt: skip
     yield from _imbalance(classes, codes, counts)
 
@@ -61,8 +62,8 @@ def _meaning(classes: np.ndarray, counts: np.ndarray) -> Iterator[Alert]:
     if numbers and k > QUANTITY:
         yield Alert(
             "target", "serious", None,
-            f"the target holds {k:,} different numbers from {classes[0]:g} to {classes[-1]:g}, taken for {k:,} classes "
-            f"({n:,} rows): if this is a quantity, --task regression; if they are names, spell them as words (c17)",
+            f"the target holds {k:,} different numbers from {classes[0]:g} to {classes[-1]:g}, taken for {k:,} "
+            f"classes ({n:,} rows): if this is a quantity, --task regression; if they are names, spell them as words (c17)",
         )  # fmt: skip
     elif _ordered(classes, counts):
         first, last = (classes[0], classes[-1]) if numbers else (_scale(classes)[0], _scale(classes)[-1])

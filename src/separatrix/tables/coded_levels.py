@@ -128,7 +128,14 @@ def learn_target(name: str, words: np.ndarray, y: ArrayLike | None) -> tuple[Tar
     scale = np.where(spread > 1e-9 * np.maximum(np.abs(mean), 1e-300), spread, 1.0)
     order = np.argsort(np.array(levels, dtype=object), kind="stable") if levels else np.empty(0, np.intp)
     column = TargetColumn(
-        name, tuple(levels[i] for i in order), table[[*order, len(levels)]], whole, mean, scale, tuple(told), gaps
+        name,
+        tuple(levels[i] for i in order),
+        table[[*order, len(levels)]],
+        whole,
+        mean,
+        scale,
+        tuple(told),
+        gaps,
     )
     return column, out
 

@@ -26,14 +26,16 @@ def said_of(encoder: TableEncoder, part: learned.LearnedColumn) -> str:
     if isinstance(part, TargetColumn):
         many = f"{len(part.levels):,} levels{' and missing cells' if part.gaps else ''}"
         return (
-            f"the {' and the '.join(part.told[:3])}{', …' if len(part.told) > 3 else ''} in each of {many}, shrunk to "
-            "the whole's, learned out of fold; a new level has the whole's"
+            f"the {' and the '.join(part.told[:3])}{', …' if len(part.told) > 3 else ''} in each of {many}, shrunk "
+            "to the whole's, learned out of fold; a new level has the whole's"
         )
     if isinstance(part, HashedColumn):
         done = f"{part.count:,} levels hashed (CRC-32) into {part.size:,} columns of 0 and 1, and so is a new one"
         return f"{done}; a column for {_gaps(part.gaps)}" if part.gaps else done
     if isinstance(part, learned.DateColumn):
-        return f"{', '.join(part.parts)}" + ("; a missing date is the average one, and said" if part.gaps else "")
+        return f"{', '.join(part.parts)}" + (
+            "; a missing date is the average one, and said" if part.gaps else ""
+        )
     if isinstance(part, learned.WordColumn):
         return "; ".join(encoder._weighed(part).describe())
     return f"divided by {part.scale:.4g}"

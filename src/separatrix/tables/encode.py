@@ -9,8 +9,10 @@
                 they are; others left out
 
 Every level of rows enough keeps its column, however many there are; zeros are not stored then. Levels may be coded by
-the target instead, out of fold (``levels="target"``, or kind "target" of a column), and more than 10⁵ levels of a column
-are hashed (coded_levels.py). "linear" is for linear, margin and kernel models; "native", a frame, for NaiveBayes and trees
+the target instead, out of fold (``levels="target"``, or kind "target" of a column), and more than 10⁵ levels of a
+column are hashed (coded_levels.py).
+
+"linear" is for linear, margin and kernel models; "native", a frame, for NaiveBayes and trees
 (categorical_features="from_dtype"); "counts" for MultinomialNB and BernoulliNB. The facts for all three are learned
 at once, and ``view(form)`` shows another. A level first met after training has no column: it counts as "other" where
 levels were pooled, and else is 0 in every column of its variable. ``source_`` names the table's column behind each
@@ -37,6 +39,7 @@ from separatrix.tables import learned
 from separatrix.tables.cells import whole_numbers
 from separatrix.tables.coded_levels import BUCKETS, HASHED_FROM, HashedColumn, TargetColumn, learn_target
 from separatrix.tables.describe import said_of
+from separatrix.tables.frames import as_frame
 from separatrix.tables.kinds import LEFT_OUT, infer_kinds, why_out
 from separatrix.tables.sources import TableError
 from separatrix.tables.table import Table, lacks
@@ -74,8 +77,8 @@ class TableEncoder(TransformerMixin, Estimator):
         reference, as tables of coefficients have it), None keeps all
     text : the TextFeatures for columns of text; by default tf-idf of words in at least 2 documents, at most 50,000
 
-    Columns coded by the target need it: ``fit(X, y)``. Rows of training have their numbers from ``fit_transform``, as in
-    a pipeline: ``fit`` and then ``transform`` would show each row its own label.
+    Columns coded by the target need it: ``fit(X, y)``. Rows of training have their numbers from ``fit_transform``, as
+    in a pipeline: ``fit`` and then ``transform`` would show each row its own label.
 
     Attributes: kinds_, feature_names_in_, source_ (q,) the table's column behind each column, n_features_in_.
 
@@ -292,7 +295,9 @@ class TableEncoder(TransformerMixin, Estimator):
                 known = held.get(part.name)
                 scaled = self.standardize
                 blocks.append(
-                    part.columns(*learned.coded(column), scaled) if known is None else part.scaled(known, scaled)
+                    part.columns(*learned.coded(column), scaled)
+                    if known is None
+                    else part.scaled(known, scaled)
                 )
             elif isinstance(part, learned.DateColumn):
                 blocks.append(part.columns(learned.moments_of(part.name, column), self.standardize))
@@ -345,10 +350,8 @@ class TableEncoder(TransformerMixin, Estimator):
                 out[part.name] = whole_numbers(values)
             elif learned.holds_levels(part):
                 words = learned.words_of(column)
-                if (kept := set(self._shown(part))):
-                    words = np.array(
-                        [w if w is None or w in kept else part.other for w in words], dtype=object
-                    )
+                if isinstance(part, learned.LevelColumn) and (kept := {None, *self._shown(part)}) != {None}:
+                    words = np.array([w if w in kept else part.other for w in words], dtype=object)
                 out[part.name] = words
             elif isinstance(part, learned.DateColumn):
                 moments = learned.moments_of(part.name, column)
@@ -362,10 +365,10 @@ class TableEncoder(TransformerMixin, Estimator):
                     out[f"{part.name} {what}"] = cells
         return pd.DataFrame(out, index=frame.index)
 
-    def _shown(self, part: learned.LearnedColumn) -> tuple[str, ...]:
+    def _shown(self, part: learned.LevelColumn) -> tuple[str, ...]:
         """The levels that the native form shows where ``max_levels`` pools the others; none: it shows all."""
-        pools = self.max_levels is not None and isinstance(part, learned.LevelColumn) and part.pooled
-        return part.levels if pools and len(part.levels) >= self.max_levels else ()
+        most = self.max_levels
+        return part.levels if most is not None and part.pooled and len(part.levels) >= most else ()
 
     # ------------------------------------------------------------------------------------------ words
 
@@ -415,35 +418,3 @@ def encoder_for(reads: str, kinds: Mapping[str, str]) -> TableEncoder:
     if reads == "dense":
         return TableEncoder(levels="dense", kinds=dict(kinds))
     return TableEncoder(form=reads, kinds=dict(kinds))
-
-
-def as_frame(X: Any) -> pd.DataFrame:
-    """A Table, or a frame of pandas, Polars or Arrow, as a pandas frame (n, p) whose names are words, no two alike.
-
-    A pandas frame with such names is given back as it is. Cost: O(p), and O(cells) where it is another's frame.
-
-    >>> import pandas as pd
-    >>> as_frame(pd.DataFrame({0: [1, 2], "b": ["u", "v"]})).columns.tolist()
-    ['0', 'b']
-    """
-    import pandas as pd
-
-    if isinstance(X, Table):
-        return X.frame
-    if isinstance(X, pd.DataFrame):
-        frame = X
-    elif hasattr(X, "columns"):
-        import narwhals as nw
-
-        frame = nw.from_native(X, eager_only=True).to_pandas()
-    else:
-        raise TableError(
-            f"an encoder reads a frame with named columns or a Table, got {type(X).__name__}; give one"
-        )
-    if not all(isinstance(c, str) for c in frame.columns):
-        frame = frame.rename(columns=str)
-    if len(set(frame.columns)) < frame.shape[1]:
-        names = frame.columns.tolist()
-        twice = next(name for name in names if names.count(name) > 1)
-        raise TableError(f"more than one column is called {twice!r}; give every column a name of its own")
-    return frame

@@ -14,9 +14,9 @@
     continuous    other numbers
     target        nominal, coded by the target (coded_levels.py): only where it is said
 
-The first line that fits decides; missing cells are set aside. Fewer than MANY rows prove no identifier and no leak, and
-what is the only column to go by is no leak. Measurements are no identifiers, however different: nothing is said of
-numbers with fractions. What is said in ``kinds={"zip": "nominal"}`` comes before all rules. Cost: O(n) a column.
+The first line that fits decides; missing cells are set aside. Fewer than MANY rows prove no identifier and no leak,
+and what is the only column to go by is no leak. Measurements are no identifiers, however different: nothing is said
+of numbers with fractions. What is said in ``kinds={"zip": "nominal"}`` comes before all rules. Cost: O(n) a column.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ LEFT_OUT = ("identifier", "leak", "constant")
 MANY = 20  # rows
 SORTED = 100  # rows that rise one after the other and prove a key
 NEARLY_ALL = 0.9  # of the rows
-KEYS, ROWS_EACH = 200, 20  # levels of a column called id from which it is one, where they have fewer rows each
+KEYS, ROWS_EACH = (
+    200,
+    20,
+)  # levels of a column called id from which it is one, where they have fewer rows each
 FEW = 20  # values of a discrete column
 RISES = "whole numbers that rise from row to row, as keys and clocks do"
 ID_NAME = re.compile(r"(?i:(?:.*[_\W])?(?:id|ids|uid|uuid|guid))|.*[a-z]ID|ID[_a-z].*")
@@ -73,7 +76,9 @@ def infer_kinds(
         }
     if target is not None:
         asked = {name for name, kind in found.items() if name not in given and kind not in LEFT_OUT}
-        copies = [str(name) for name, column in frame.items() if str(name) in asked and copy_of(column, target)]
+        copies = [
+            str(name) for name, column in frame.items() if str(name) in asked and copy_of(column, target)
+        ]
         if copies and set(copies) != {name for name, kind in found.items() if kind not in LEFT_OUT}:
             found |= dict.fromkeys(copies, "leak")
     return found
@@ -225,7 +230,9 @@ def kind_notes(
             notes.append(f"column {name!r} is left out: an identifier{told}; {keep(name, column)}")
         elif kind == "leak":
             told = copy_of(column, target)
-            notes.append(f"column {name!r} is left out: it gives the answer away ({told}); {keep(name, column)}")
+            notes.append(
+                f"column {name!r} is left out: it gives the answer away ({told}); {keep(name, column)}"
+            )
         elif kind == "constant":
             alike.append(name)
         elif kind == "nominal" and (levels := column.nunique()) > 1000:
@@ -241,7 +248,11 @@ def kind_notes(
 def why_out(column: pd.Series, name: str, kind: str) -> str:
     """Why no model sees a column of a kind that is left out: what the rules find, else what its kind means."""
     found, why = kind_of(column, name)
-    meant = {"leak": "it gives the answer away", "constant": "taken for constant", "identifier": "taken for an identifier"}
+    meant = {
+        "leak": "it gives the answer away",
+        "constant": "taken for constant",
+        "identifier": "taken for an identifier",
+    }
     return why if found == kind else meant[kind]
 
 
@@ -249,7 +260,9 @@ def keep(name: str, column: pd.Series) -> str:
     """How a column that is left out is kept: words and few numbers as levels, many numbers as a quantity."""
     import pandas as pd
 
-    many = pd.api.types.is_numeric_dtype(column.dtype) and column.nunique() > FEW and not ID_NAME.fullmatch(name)
+    many = (
+        pd.api.types.is_numeric_dtype(column.dtype) and column.nunique() > FEW and not ID_NAME.fullmatch(name)
+    )
     return f"kinds={{{name!r}: {'continuous' if many else 'nominal'!r}}} keeps it"
 
 

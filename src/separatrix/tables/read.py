@@ -130,8 +130,8 @@ def _finished(raw: RawTable, target: str | None, kinds: Mapping[str, str] | None
     notes += kind_notes(frame, found, told, labels)
     if all(kind in LEFT_OUT for kind in found.values()) and labels is not None:
         raise TableError(
-            f"{raw.name}: no column is left to predict from, as all are identifiers, constant or copies of the target; "
-            "say what they are by kinds="
+            f"{raw.name}: no column is left to predict from, as all are identifiers, constant or copies of the "
+            "target; say what they are by kinds="
         )
     small = frame.shape[1] <= 1000 and len(frame) <= 200_000
     twice = int(frame.duplicated().sum()) if labels is not None and small else 0

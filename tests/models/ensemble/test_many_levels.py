@@ -58,7 +58,10 @@ def test_levels_are_learned_and_new_ones_are_legal(name, classes):
 @pytest.mark.parametrize("name", TREES)
 def test_what_levels_are_called_changes_nothing(name):
     frame, y = table()
-    names = {w: f"q{i}" for i, w in enumerate(np.random.default_rng(5).permutation(frame["word"].dropna().unique()))}
+    names = {
+        w: f"q{i}"
+        for i, w in enumerate(np.random.default_rng(5).permutation(frame["word"].dropna().unique()))
+    }
     other = frame.assign(word=frame["word"].map(names))
     P = TREES[name].fit(frame, y).predict_proba(frame)
     np.testing.assert_array_equal(P, TREES[name].fit(other, y).predict_proba(other))
@@ -82,7 +85,10 @@ def test_numbers_too_and_regression():
     effect = np.random.default_rng(1).normal(size=400)
     z = np.where(np.isnan(codes), 0.0, effect[np.nan_to_num(codes).astype(int)])
     X = np.column_stack([frame["x"], codes * 7.0 + 3])
-    for model in (DecisionTreeRegressor(categorical_features=[1]), ExtraTreesRegressor(20, categorical_features=[1])):
+    for model in (
+        DecisionTreeRegressor(categorical_features=[1]),
+        ExtraTreesRegressor(20, categorical_features=[1]),
+    ):
         assert model.fit(X, z).score(X, z) > 0.98
     binary = DecisionTreeClassifier(max_depth=3, categorical_features=[1]).fit(X, z > 0)
     assert binary.score(X, z > 0) > 0.98  # two classes: the order of shares is exact
@@ -112,7 +118,9 @@ def test_files_and_graphs_hold_the_groups(tmp_path):
     for model in (TREES["extra"], TREES["tree"]):
         fitted = model.fit(frame, y)
         save(fitted, tmp_path / "m.sepx")
-        np.testing.assert_array_equal(load(tmp_path / "m.sepx").predict_proba(late), fitted.predict_proba(late))
+        np.testing.assert_array_equal(
+            load(tmp_path / "m.sepx").predict_proba(late), fitted.predict_proba(late)
+        )
 
 
 @pytest.mark.parametrize("name", ["extra", "tree"])

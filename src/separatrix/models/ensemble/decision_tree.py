@@ -104,8 +104,8 @@ class DecisionTreeClassifier(_OneTree, TreeClassifier):
     ccp_alpha, monotonic_cst : not served; anything but 0.0 and None is refused
     categorical_features : nominal columns: None, "from_dtype" (categories and words of a frame), a mask, indices or
         names. More than 64 levels are grouped into at most 64 by their share of the classes in training, which the
-        verdict says; a level not seen goes where a missing cell does. Two classes: all splits of the levels in the order of their share of the second
-        class; more: one level against the others
+        verdict says; a level not seen goes where a missing cell does. Two classes: all splits of the levels in the
+        order of their share of the second class; more: one level against the others
 
     Attributes
     ----------

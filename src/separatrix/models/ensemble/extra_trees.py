@@ -43,7 +43,8 @@ class ExtraTreesClassifier(ForestClassifier):
     ccp_alpha, monotonic_cst : not served; anything but 0.0 and None is refused
     categorical_features : nominal columns: None, "from_dtype" (categories and words of a frame), a mask, indices or
         names. More than 64 levels are grouped into at most 64 by their share of the classes in training, which the
-        verdict says; a level not seen goes where a missing cell does. A test is a random set of the levels in the node
+        verdict says; a level not seen goes where a missing cell does. A test is a random set of the levels in the
+        node
 
     Attributes
     ----------

@@ -4,9 +4,10 @@
     best        codes of at most 255 bins a column (:class:`separatrix.growth.trees.Binned`)
     random      a float32 copy by columns (:class:`separatrix.growth.trees.Columns`)
 
-A split is a set of at most 64 codes. Up to so many levels have a code each; more are grouped by what goes with them in
-training (:func:`separatrix.data.level_means.group_levels`), and a group has a code. A level that training lacked goes
-where a missing cell does. Shapes: X (n, p). Rows E1, E3, E4 of the specification. Cost: O(np), and a search among the levels a nominal cell.
+A split is a set of at most 64 codes. Up to so many levels have a code each; more are grouped by what goes with them
+in training (:func:`separatrix.data.level_means.group_levels`), and a group has a code. A level that training lacked
+goes where a missing cell does. Shapes: X (n, p). Rows E1, E3, E4 of the specification. Cost: O(np), and a search among
+the levels a nominal cell.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ class Nominal:
     key: Encoding
     which: np.ndarray
     levels: dict[int, FloatArray]
-    groups: dict[int, np.ndarray] | None = None  # of columns of many levels: the code of each level, −1 of one without rows
+    groups: dict[int, np.ndarray] | None = (
+        None  # of columns of many levels: the code of each level, −1 of one without rows
+    )
 
     def encode(self, model: Any, X: TableLike) -> np.ndarray:
         """Cells (n, p) with levels as 0 …, −1 where a level was not seen in training."""
