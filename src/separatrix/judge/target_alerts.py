@@ -63,7 +63,8 @@ def _meaning(classes: np.ndarray, counts: np.ndarray) -> Iterator[Alert]:
         yield Alert(
             "target", "serious", None,
             f"the target holds {k:,} different numbers from {classes[0]:g} to {classes[-1]:g}, taken for {k:,} "
-            f"classes ({n:,} rows): if this is a quantity, --task regression; if they are names, spell them as words (c17)",
+            f"classes ({n:,} rows): if this is a quantity, --task regression; if they are names, spell them as words "
+            "(c17)",
         )  # fmt: skip
     elif _ordered(classes, counts):
         first, last = (classes[0], classes[-1]) if numbers else (_scale(classes)[0], _scale(classes)[-1])

@@ -24,7 +24,8 @@ def said_of(encoder: TableEncoder, part: learned.LearnedColumn) -> str:
     if isinstance(part, learned.LevelColumn):
         return _levels(part, getattr(encoder, "_least", 1))
     if isinstance(part, TargetColumn):
-        many = f"{len(part.levels):,} levels{' and missing cells' if part.gaps else ''}"
+        count = len(part.levels)
+        many = f"{count:,} level{'s' * (count != 1)}{' and missing cells' if part.gaps else ''}"
         return (
             f"the {' and the '.join(part.told[:3])}{', …' if len(part.told) > 3 else ''} in each of {many}, shrunk "
             "to the whole's, learned out of fold; a new level has the whole's"

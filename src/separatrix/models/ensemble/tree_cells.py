@@ -6,8 +6,8 @@
 
 A split is a set of at most 64 codes. Up to so many levels have a code each; more are grouped by what goes with them
 in training (:func:`separatrix.data.level_means.group_levels`), and a group has a code. A level that training lacked
-goes where a missing cell does. Shapes: X (n, p). Rows E1, E3, E4 of the specification. Cost: O(np), and a search among
-the levels a nominal cell.
+goes where a missing cell does. Shapes: X (n, p). Rows E1, E3, E4 of the specification. Cost: O(np), and a search
+among the levels a nominal cell.
 """
 
 from __future__ import annotations
