@@ -40,6 +40,8 @@ def run(
         check_tuned(name)
     path = Path(out) if out else Path("out", stem(asked.data), f"{name.replace('_', '-')}{SUFFIX}")
     table = asked.read(say)
+    for alert in _doubts(table):
+        say.alert(alert.severity, alert.sentence)
     search = tuner(name, settings, table, seed) if tune else None
     encoder = encoder_for(BY_NAME[name].reads, table.kinds)
     began = time.perf_counter()
@@ -88,6 +90,16 @@ def run(
         tell("interrupted: the best so far is written, and its verdict says how far it got")
         return INTERRUPTED
     return OK
+
+
+def _doubts(table: Table) -> list[Any]:
+    """Alerts on a target that may be no classes at all."""
+    import numpy as np
+
+    from separatrix.judge.target_alerts import target_alerts
+
+    classes, codes = np.unique(np.asarray(table.labels), return_inverse=True)
+    return [alert for alert in target_alerts(classes, codes) if alert.severity == "serious"]
 
 
 def _fitted(encoder: Any, inner: BaseEstimator, search: Any, table: Table) -> tuple[Any, list[str]]:
