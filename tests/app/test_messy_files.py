@@ -309,5 +309,5 @@ def test_columns_left_out_and_targets_in_doubt_are_said_in_the_command_lines_wor
     assert "'copy' (nominal): 0 or 1 for" in said
     grades = "x,y\n" + "".join(f"{i % 13},{i * 37 % 23}\n" for i in range(460))
     write(tmp_path / "g.csv", grades)
-    code, out, said = run("fit", "naive-bayes", "g.csv", "--out", "g.sepx")
+    code, _, said = run("fit", "naive-bayes", "g.csv", "--out", "g.sepx")
     assert code == 0 and "23 different numbers from 0 to 22, taken for 23 classes (460 rows)" in said
