@@ -302,7 +302,7 @@ def test_columns_left_out_and_targets_in_doubt_are_said_in_the_command_lines_wor
     write(tmp_path / "t.csv", "\n".join(lines) + "\n")
     code, out, said = run("compare", "t.csv", *MODELS, "--out", "o")
     assert code == 0 and "--kinds copy=nominal keeps it" in " ".join(said.split()) and "kinds={" not in said
-    code, out, said = run(
+    code, _, said = run(
         "fit", "logistic", "t.csv", "--kinds", "code=target,copy=nominal", "--out", "m.sepx"
     )
     assert code == 0 and "'code' (target): the share of y in each of 17 levels" in said
