@@ -300,11 +300,9 @@ def test_columns_left_out_and_targets_in_doubt_are_said_in_the_command_lines_wor
     lines = ["x,copy,code,class"]
     lines += [f"{i * 7919 % 101},{'ab'[i % 2]},{i * 31 % 17 + 100},{'yn'[i % 2]}" for i in range(60)]
     write(tmp_path / "t.csv", "\n".join(lines) + "\n")
-    code, out, said = run("compare", "t.csv", *MODELS, "--out", "o")
+    code, _out, said = run("compare", "t.csv", *MODELS, "--out", "o")
     assert code == 0 and "--kinds copy=nominal keeps it" in " ".join(said.split()) and "kinds={" not in said
-    code, _, said = run(
-        "fit", "logistic", "t.csv", "--kinds", "code=target,copy=nominal", "--out", "m.sepx"
-    )
+    code, _, said = run("fit", "logistic", "t.csv", "--kinds", "code=target,copy=nominal", "--out", "m.sepx")
     assert code == 0 and "'code' (target): the share of y in each of 17 levels" in said
     assert "'copy' (nominal): 0 or 1 for" in said
     grades = "x,y\n" + "".join(f"{i % 13},{i * 37 % 23}\n" for i in range(460))
