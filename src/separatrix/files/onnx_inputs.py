@@ -22,7 +22,8 @@ from separatrix.files.graph import Input, OnnxExportError
 from separatrix.files.onnx_encode import words_of
 from separatrix.files.onnx_tables import table_inputs
 from separatrix.tables import learned as cells_of
-from separatrix.tables.encode import TableEncoder, as_frame
+from separatrix.tables.encode import TableEncoder
+from separatrix.tables.frames import as_frame
 from separatrix.tables.table import lacks
 from separatrix.tables.text import TextFeatures
 

@@ -65,6 +65,7 @@ _OWN = {
     "solve.outcome": "report: Path",
     "solve.perceptron": "report: MistakeBound",
     "solve.separator": "proof: Contradiction Margin",
+    "tables.coded_levels": "column: hashed=HashedColumn target=TargetColumn",
     "tables.learned": "column: dates=DateColumn levels=LevelColumn numbers=NumberColumn "
     "sparse=SparseColumn words=WordColumn",
     "tables.encode": "TableEncoder",

@@ -239,7 +239,7 @@ def _rankable(race: Race) -> list[str]:
 def fitted_to_all(contest: Contest, name: str) -> Any:
     """The tuned model on all rows, behind its encoder: a plain pipeline without the search."""
     encoder = encoder_of(contest.facts, contest.candidates[name].form)
-    table = contest.X if encoder is None else encoder.fit_transform(contest.X)
+    table = contest.X if encoder is None else encoder.fit_transform(contest.X, contest.labels)
     model = settled(contest.made(name).fit(table, contest.labels))
     return model if encoder is None else Pipeline([("columns", encoder), ("model", model)])
 

@@ -46,7 +46,9 @@ class EncodedSplits:
         """Rows to fit to and rows to judge, not kept."""
         A, B = _safe_indexing(self.contest.X, train), _safe_indexing(self.contest.X, test)
         encoder = encoder_of(self.contest.facts, form)
-        return (A, B) if encoder is None else (encoder.fit_transform(A), encoder.transform(B))
+        if encoder is None:
+            return A, B
+        return encoder.fit_transform(A, self.contest.labels[train]), encoder.transform(B)
 
     def to_come(self, form: str | None) -> float:
         """Seconds for the splits of the first repetition that are not yet there in a form."""

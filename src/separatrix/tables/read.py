@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix.tables.chunks import read_chunks
-from separatrix.tables.kinds import check_kinds, infer_kinds, kind_notes, listed
+from separatrix.tables.kinds import LEFT_OUT, check_kinds, infer_kinds, kind_notes, listed
 from separatrix.tables.load import BUNDLED, FORMATS, RawTable, ReadOptions, load, needs_frames
 from separatrix.tables.sources import TableError
 from separatrix.tables.table import Schema, Table
@@ -52,8 +52,8 @@ def read(
         first); or a DataFrame
     target : the column to predict, or a function that picks it from the names where the source itself names none;
         its rows without a label are left out, and said
-    kinds : {column: "continuous" | "discrete" | "nominal" | "date" | "text" | "identifier" | "constant"} where the
-        rules of kinds.py should not decide
+    kinds : {column: "continuous" | "discrete" | "nominal" | "target" | "date" | "text" | "identifier" | "leak" |
+        "constant"} where the rules of kinds.py should not decide
     header : whether the first line holds names; by default it does, and a first line that looks like data is refused
     delimiter : one character; by default found
     missing : the words that say a cell is empty, instead of the usual ones
@@ -123,14 +123,15 @@ def _finished(raw: RawTable, target: str | None, kinds: Mapping[str, str] | None
         labels = _labels(raw, target, column, classes)
         notes += _spelled_alike(labels) if classes else []
     check_kinds(kinds, [str(c) for c in frame.columns])
+    told = dict(kinds or {})  # by the user
     if raw.format == "folder":  # a document is text, however short
-        kinds = {"file": "identifier", "text": "text", **(kinds or {})}
-    found = infer_kinds(frame, kinds)
-    notes += kind_notes(frame, found, kinds)
-    if all(kind in ("identifier", "constant") for kind in found.values()) and labels is not None:
+        kinds = {"file": "identifier", "text": "text", **told}
+    found = infer_kinds(frame, kinds, labels if classes else None)
+    notes += kind_notes(frame, found, told, labels)
+    if all(kind in LEFT_OUT for kind in found.values()) and labels is not None:
         raise TableError(
-            f"{raw.name}: no column is left to predict from, as all are identifiers or constant; "
-            "say what they are by kinds="
+            f"{raw.name}: no column is left to predict from, as all are identifiers, constant or copies of the "
+            "target; say what they are by kinds="
         )
     small = frame.shape[1] <= 1000 and len(frame) <= 200_000
     twice = int(frame.duplicated().sum()) if labels is not None and small else 0

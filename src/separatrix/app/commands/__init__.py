@@ -43,7 +43,8 @@ Kinds = Annotated[
     typer.Option(
         "--kinds",
         metavar="COLUMN=KIND,…",
-        help="What columns are where rules err: continuous, discrete, nominal, date, text, identifier, constant.",
+        help="What columns are where rules err: continuous, discrete, nominal, target (nominal, coded by the target "
+        "out of fold), date, text; identifier, leak, constant (left out).",
     ),
 ]
 Header = Annotated[

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from separatrix.app.errors import INTERRUPTED, OK, UNUSABLE, AppError, UsageError, tell, unknown
+from separatrix.app.errors import INTERRUPTED, OK, UNUSABLE, AppError, UsageError, spoken, tell, unknown
 from separatrix.app.given import TableAsked, cost_of, listed, metric_named
 from separatrix.app.kept import SUFFIX, Kept, keep
 from separatrix.app.outputs import folder, write_text
@@ -155,7 +155,7 @@ class _Watch:
             return
         self.say.note(f"alerts: {len(alerts)} to know before trusting a score", "bold")
         for alert in alerts[:12]:
-            self.say.alert(alert.severity, self._wrapped(f"  {alert.severity}: ", alert.sentence))
+            self.say.alert(alert.severity, self._wrapped(f"  {alert.severity}: ", spoken(alert.sentence)))
         if len(alerts) > 12:
             self.say.note(f"  … and {len(alerts) - 12} more, in comparison.json")
 
