@@ -20,12 +20,19 @@ app = typer.Typer(
     help=(
         "From a file to a classifier you can trust.\n\n"
         "Begin with:  separatrix compare DATA --target COLUMN\n\n"
-        "DATA is a CSV, TSV, Parquet, Arrow, JSON lines, ARFF or svmlight file (gzip too), a folder of texts with a "
-        "folder for each class, or a bundled name: iris, wine, breast-cancer, digits, enjoy-sport."
+        "DATA is a CSV, TSV, Parquet, Arrow, JSON lines, ARFF or svmlight file (gzip too), a sheet of an Excel file "
+        "(book.xlsx::SHEET), a table of SQLite or DuckDB (shop.db::TABLE), a folder of texts with a folder for each "
+        "class, or a bundled name: iris, wine, breast-cancer, digits, enjoy-sport."
     ),
 )
 
-Data = Annotated[str, typer.Argument(metavar="DATA", help="A file, a folder of texts, or a bundled name.")]
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="A file (book.xlsx::SHEET, shop.db::TABLE), a folder of texts, or a bundled name.",
+    ),
+]
 ModelFileArgument = Annotated[
     str, typer.Argument(metavar="MODELFILE", help="A file written by compare or fit.")
 ]
@@ -204,8 +211,8 @@ def _fit(
         "predict out/iris/model.sepx flowers.csv > answers.csv",
         "predict spam.sepx mail.jsonl --proba --out answers.jsonl",
         "Rows stay in order and columns as they are written; a column 'predicted' comes last, and with --proba a "
-        "column for each class. CSV gives CSV, JSON lines give JSON lines. Files larger than memory are read "
-        "piece by piece.",
+        "column for each class; --only leaves the columns of the input out. CSV gives CSV, JSON lines give JSON "
+        "lines; --out FILE.xlsx writes a workbook. Files larger than memory are read piece by piece.",
     ),
 )
 def _predict(
@@ -217,9 +224,15 @@ def _predict(
     out: Annotated[
         str | None,
         typer.Option(
-            "--out", "-o", metavar="FILE", help=".csv, .tsv or .jsonl, or these with .gz. Default: printed."
+            "--out",
+            "-o",
+            metavar="FILE",
+            help=".csv, .tsv or .jsonl, or these with .gz, or .xlsx. Default: printed.",
         ),
     ] = None,
+    only: Annotated[
+        bool, typer.Option("--only", help="The answers alone, without the columns of the input.")
+    ] = False,
     rows: Annotated[
         int | None,
         typer.Option("--rows", min=1, metavar="N", help="Rows read at once. Default: by the width."),
@@ -227,10 +240,10 @@ def _predict(
     delimiter: Delimiter = None,
     quiet: Quiet = False,
 ) -> int:
-    from separatrix.app.commands.predict import run
+    from separatrix.app.commands.predict import Asked, run
 
     with Say(quiet).hearing() as say:
-        return run(model, data, proba, out, rows, _mark(delimiter), say)
+        return run(model, data, Asked(proba, only), out, rows, _mark(delimiter), say)
 
 
 @app.command(
