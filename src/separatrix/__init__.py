@@ -33,6 +33,7 @@ _BESIDE = {  # what is no model, by module
     "tables.text": "TextFeatures",
     "files.store": "load save",
     "files.onnx": "to_onnx",
+    "files.sql": "to_sql",
     "files.onnx_inputs": "onnx_inputs",
     "judge.bias_variance": "bias_variance",
     "judge.bias_variance_curve": "bias_variance_curve",

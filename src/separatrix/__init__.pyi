@@ -7,6 +7,7 @@ from separatrix.data.engine import engine as engine
 from separatrix.data.interrupts import keep_going as keep_going
 from separatrix.files.onnx import to_onnx as to_onnx
 from separatrix.files.onnx_inputs import onnx_inputs as onnx_inputs
+from separatrix.files.sql import to_sql as to_sql
 from separatrix.files.store import load as load
 from separatrix.files.store import save as save
 from separatrix.judge.bias_variance import bias_variance as bias_variance

@@ -50,8 +50,8 @@ def read(
 
     Parameters
     ----------
-    source : a path, of a workbook or a database with ``::`` and the name of a table; one of the names iris, wine, breast-cancer, digits, enjoy-sport (a file of that name comes
-        first); or a DataFrame
+    source : a path, of a workbook or a database with ``::`` and the name of a table; one of the names iris,
+        wine, breast-cancer, digits, enjoy-sport (a file of that name comes first); or a DataFrame
     target : the column to predict, or a function that picks it from the names where the source itself names none;
         its rows without a label are left out, and said
     kinds : {column: "continuous" | "discrete" | "nominal" | "date" | "text" | "identifier" | "constant"} where the

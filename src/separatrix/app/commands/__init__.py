@@ -313,6 +313,38 @@ def _explain(
 
 
 @app.command(
+    "sql",
+    help=_help(
+        "Write the query that answers the rows of a database as the model does.",
+        "sql out/iris/model.sepx --dialect duckdb --table flowers --keep id",
+        "sql spam.sepx --dialect sqlite --table mail > score.sql",
+        "For models whose score is a sum over columns (logistic regression, linear_svc, naive Bayes, Gaussian "
+        "discriminants, AdaBoost on stumps) and single trees. The answers are those of predict: a column 'predicted' "
+        "and 'p(CLASS)' for each class, equal to the model's to twelve digits; NULL is a missing cell.",
+    ),
+)
+def _sql(
+    model: ModelFileArgument,
+    dialect: Annotated[str, typer.Option("--dialect", "-d", help="sqlite, duckdb or postgres.")] = "sqlite",
+    table: Annotated[
+        str, typer.Option("--table", metavar="NAME", help="The table or view that the query reads.")
+    ] = "data",
+    keep: Annotated[
+        str | None,
+        typer.Option("--keep", metavar="A,B", help="Columns that stand before the answers, such as a key."),
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="FILE", help="Where it goes. Default: printed.")
+    ] = None,
+    quiet: Quiet = False,
+) -> int:
+    from separatrix.app.commands.sql import run
+
+    with Say(quiet).hearing() as say:
+        return run(model, dialect, table, keep, out, say)
+
+
+@app.command(
     "separability",
     help=_help(
         "Can a hyperplane separate the classes, and which columns do it?",
