@@ -54,6 +54,8 @@ from separatrix.models.margin.subgradient_svc import SubgradientSVC as Subgradie
 from separatrix.models.margin.svc import SVC as SVC
 from separatrix.models.margin.svm_path import svm_path as svm_path
 from separatrix.models.margin.svr import SVR as SVR
+from separatrix.models.sets import calibrate_sets as calibrate_sets
+from separatrix.models.sets import predict_set as predict_set
 from separatrix.solve.separator import linear_separator as linear_separator
 from separatrix.tables.encode import TableEncoder as TableEncoder
 from separatrix.tables.read import read as read

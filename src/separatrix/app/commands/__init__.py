@@ -212,7 +212,9 @@ def _fit(
         "predict spam.sepx mail.jsonl --proba --out answers.jsonl",
         "Rows stay in order and columns as they are written; a column 'predicted' comes last, and with --proba a "
         "column for each class; --only leaves the columns of the input out. CSV gives CSV, JSON lines give JSON "
-        "lines; --out FILE.xlsx writes a workbook. Files larger than memory are read piece by piece.",
+        "lines; --out FILE.xlsx writes a workbook. Files larger than memory are read piece by piece. --sets 0.9 adds "
+        "a column 'set' with the classes that cannot be ruled out, as in a|b: it holds the right one in nine rows of "
+        "ten, and may be empty.",
     ),
 )
 def _predict(
@@ -230,6 +232,25 @@ def _predict(
             help=".csv, .tsv or .jsonl, or these with .gz, or .xlsx. Default: printed.",
         ),
     ] = None,
+    sets: Annotated[
+        float | None,
+        typer.Option(
+            "--sets",
+            metavar="SHARE",
+            help="Also a set of classes that holds the right one in this share of rows, such as 0.9.",
+        ),
+    ] = None,
+    by_class: Annotated[
+        bool, typer.Option("--by-class", help="The share of --sets holds of every class by itself.")
+    ] = False,
+    calibrate: Annotated[
+        str | None,
+        typer.Option(
+            "--calibrate",
+            metavar="FILE",
+            help="Rows with the right answers that the model was not fitted to, for --sets.",
+        ),
+    ] = None,
     only: Annotated[
         bool, typer.Option("--only", help="The answers alone, without the columns of the input.")
     ] = False,
@@ -243,7 +264,8 @@ def _predict(
     from separatrix.app.commands.predict import Asked, run
 
     with Say(quiet).hearing() as say:
-        return run(model, data, Asked(proba, only), out, rows, _mark(delimiter), say)
+        asked = Asked(proba, only, sets, by_class, calibrate)
+        return run(model, data, asked, out, rows, _mark(delimiter), say)
 
 
 @app.command(

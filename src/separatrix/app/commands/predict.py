@@ -24,6 +24,7 @@ from separatrix.app.kept import Kept, needed, open_model
 from separatrix.app.outputs import growing, whole_file
 from separatrix.app.say import Say, plain
 from separatrix.data.pool import background
+from separatrix.models.sets import calibrate_sets, members, promise, thresholds
 from separatrix.tables.cells import NUMBER
 from separatrix.tables.chunks import arrow_words, chunks_as_written, read_chunks
 from separatrix.tables.delimited import lines
@@ -39,6 +40,9 @@ class Asked:
 
     proba: bool = False
     only: bool = False
+    sets: float | None = None
+    by_class: bool = False
+    calibrate: str | None = None
 
 
 def run(
@@ -53,13 +57,16 @@ def run(
     kept = open_model(model, say)
     if asked.proba and not hasattr(kept.model, "predict_proba"):
         raise AppError(f"{model}: {kept.name} has no probabilities; leave out --proba, or fit another model")
+    widths = _widths(kept, asked, delimiter, say)
     source = located(data)
     form = _form(out, source)
     at_once = rows or kept.rows_at_once()
     target = growing(Path(out)) if out and form != "excel" else nullcontext(None) if out else _printed()
     moving = say.aside.status("reading") if say.live and out else nullcontext(None)
     with target as file, moving as status:
-        answered = _answered(kept, _pieces(kept, data, source, form, at_once, delimiter), asked, status)
+        answered = _answered(
+            kept, _pieces(kept, data, source, form, at_once, delimiter), asked, widths, status
+        )
         if file is None:
             count = _write_workbook(Path(str(out)), answered)
         else:
@@ -73,12 +80,12 @@ def run(
 
 
 def _answered(
-    kept: Kept, pieces: Iterator[tuple[Any, Any]], asked: Asked, status: Any
+    kept: Kept, pieces: Iterator[tuple[Any, Any]], asked: Asked, widths: Any, status: Any
 ) -> Iterator[tuple[Any, dict[str, Any], int]]:
     """(the rows as they are written, the columns to add, how many rows) a piece at a time."""
     count = 0
     for piece, original in _ahead(pieces):
-        answers = _answers(kept, piece, asked)
+        answers = _answers(kept, piece, asked, widths)
         if asked.only:
             original = [{} for _ in original] if isinstance(original, list) else {}
         yield original, answers, len(piece)
@@ -160,15 +167,64 @@ def _records(source: Source, rows: int) -> Iterator[list[dict[str, Any]]]:
         yield held
 
 
-def _answers(kept: Kept, piece: Any, asked: Asked) -> dict[str, Any]:
+def _widths(kept: Kept, asked: Asked, delimiter: str | None, say: Say) -> np.ndarray | None:
+    """How wide the sets of every class are, and what they promise, said; None where no sets are asked for."""
+    if asked.sets is None:
+        if asked.by_class or asked.calibrate:
+            raise UsageError(
+                f"{'--by-class' if asked.by_class else '--calibrate'} is for sets; add --sets 0.9"
+            )
+        return None
+    if not 0 < asked.sets < 1:
+        raise UsageError(f"--sets {asked.sets:g} is no share between 0 and 1; give 0.9 for nine rows of ten")
+    if not hasattr(kept.model, "predict_proba"):
+        raise AppError(
+            f"{kept.path}: {kept.name} has no probabilities, from which sets are cut; fit another model"
+        )
+    if asked.calibrate is not None:
+        frame, labels, _ = kept.labelled(asked.calibrate, None, delimiter)
+        if kept.share_seen(frame, labels):
+            raise AppError(
+                f"{asked.calibrate}: the model was fitted to some of these rows, so that they say nothing of new "
+                "ones; give rows kept apart"
+            )
+        calibrate_sets(kept.model, frame, labels)
+    if not hasattr(kept.model, "conformal_"):
+        raise AppError(
+            f"{kept.path}: the model does not know how wide its sets must be; make it by separatrix compare, or give "
+            "rows with the right answers by --calibrate FILE"
+        )
+    try:
+        found = thresholds(kept.model, asked.sets, by_class=asked.by_class)
+    except ValueError as error:
+        told = str(error).replace("by_class", "--by-class").replace(": give more", "; give more")
+        raise AppError(f"{asked.calibrate or kept.path}: {told}") from None
+    say.note(promise(kept.model, asked.sets, asked.by_class))
+    return found
+
+
+def _set(labels: list[str], row: list[bool]) -> str:
+    """Labels between bars; a bar within a label is doubled.
+
+    >>> _set(["a", "b|c", "d"], [True, True, False])
+    'a|b||c'
+    """
+    return "|".join(label.replace("|", "||") for label, there in zip(labels, row) if there)
+
+
+def _answers(kept: Kept, piece: Any, asked: Asked, widths: np.ndarray | None) -> dict[str, Any]:
     """Columns to add; a pipeline's encoder is asked once."""
     model = kept.model
-    if asked.proba and len(getattr(model, "steps", ())) == 2:
+    several = asked.proba or widths is not None
+    if several and len(getattr(model, "steps", ())) == 2:
         piece, model = model[:-1].transform(piece), model[-1]
     found: dict[str, Any] = {"predicted": np.asarray(model.predict(piece))}
+    P = np.asarray(model.predict_proba(piece)) if several else np.empty((0, 0))
     if asked.proba:
-        P = np.asarray(model.predict_proba(piece))
         found |= {f"p({label})": P[:, k] for k, label in enumerate(kept.classes.tolist())}
+    if widths is not None:
+        labels = [str(label) for label in kept.classes.tolist()]
+        found["set"] = np.array([_set(labels, row) for row in members(P, widths).tolist()])
     return found
 
 
