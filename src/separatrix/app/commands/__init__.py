@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -72,10 +72,11 @@ def _mark(delimiter: str | None) -> str | None:
     return "\t" if delimiter in ("tab", "\\t") else delimiter
 
 
-def _help(purpose: str, first: str, second: str, more: str = "", codes: str = CODES) -> str:
-    """A command's help: its purpose, two examples, exit codes."""
+def _help(purpose: str, first: str, second: str, more: str = "", codes: str = CODES) -> dict[str, Any]:
+    """A command's help: its purpose, two examples, exit codes; and the purpose alone, for the list of commands."""
     about = f"\n\n{more}" if more else ""
-    return f"{purpose}{about}\n\n\b\nExamples:\n  separatrix {first}\n  separatrix {second}\n\n{codes}"
+    examples = f"\b\nExamples:\n  separatrix {first}\n  separatrix {second}"
+    return {"help": f"{purpose}{about}\n\n{examples}\n\n{codes}", "short_help": purpose}
 
 
 def _version(asked: bool) -> None:
@@ -97,7 +98,7 @@ def _root(
 
 @app.command(
     "compare",
-    help=_help(
+    **_help(
         "Try every suitable model on a table and keep the best.",
         "compare iris",
         "compare loans.csv --target default --budget 300 --out loans",
@@ -163,7 +164,7 @@ def _compare(
 
 @app.command(
     "fit",
-    help=_help(
+    **_help(
         "Fit one model to all rows, print its verdict and save it.",
         "fit logistic iris",
         "fit svc spam.csv --target class --set C=10 --set gamma=0.1 --out spam.sepx",
@@ -206,7 +207,7 @@ def _fit(
 
 @app.command(
     "predict",
-    help=_help(
+    **_help(
         "Add a model's answers to a table, row by row.",
         "predict out/iris/model.sepx flowers.csv > answers.csv",
         "predict spam.sepx mail.jsonl --proba --out answers.jsonl",
@@ -270,7 +271,7 @@ def _predict(
 
 @app.command(
     "report",
-    help=_help(
+    **_help(
         "Judge a model on rows whose answers are known.",
         "report out/iris/model.sepx iris",
         "report spam.sepx newer.csv --target class --out spam.html",
@@ -300,7 +301,7 @@ def _report(
 
 @app.command(
     "explain",
-    help=_help(
+    **_help(
         "Why a row gets its answer: what each column adds to the log-odds.",
         "explain out/iris/logistic.sepx iris --row 51",
         "explain spam.sepx mail.csv --row 3 --class spam --top 20",
@@ -336,7 +337,7 @@ def _explain(
 
 @app.command(
     "sql",
-    help=_help(
+    **_help(
         "Write the query that answers the rows of a database as the model does.",
         "sql out/iris/model.sepx --dialect duckdb --table flowers --keep id",
         "sql spam.sepx --dialect sqlite --table mail > score.sql",
@@ -368,7 +369,7 @@ def _sql(
 
 @app.command(
     "separability",
-    help=_help(
+    **_help(
         "Can a hyperplane separate the classes, and which columns do it?",
         "separability iris",
         "separability voting.csv --target Class --json",
@@ -395,7 +396,7 @@ def _separability(
 
 @app.command(
     "doctor",
-    help=_help(
+    **_help(
         "What is installed here, where compiled loops come from, and what is wrong.",
         "doctor --fix",
         "doctor --json > doctor.json",
@@ -424,14 +425,14 @@ def _doctor(
 @app.command(
     "bench",
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h"]},
-    help=_help(
+    **_help(
         "Race separatrix against other libraries, in a clone of the project.",
         "bench --list",
         "bench N1 --repeat 5",
-        "Everything after bench goes to python -m benchmarks; bench --help is its help.",
+        "Everything after bench goes to python -m benchmarks, whose own help follows this one where the clone is.",
     ),
 )
 def _bench(context: typer.Context) -> int:
     from separatrix.app.commands.bench import run
 
-    return run(list(context.args))
+    return run(list(context.args), context.get_help())

@@ -31,6 +31,7 @@ from separatrix.tables.delimited import lines
 from separatrix.tables.sources import Source, located
 
 OUT = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".xlsx": "excel"}
+SEEN = 0.05  # of rows kept apart: a row may be like one of training by chance
 CODE = re.compile(r"[+-]?0\d|\d{17}")  # digits that a number would not give back
 
 
@@ -183,11 +184,14 @@ def _widths(kept: Kept, asked: Asked, delimiter: str | None, say: Say) -> np.nda
         )
     if asked.calibrate is not None:
         frame, labels, _ = kept.labelled(asked.calibrate, None, delimiter)
-        if kept.share_seen(frame, labels):
+        seen = kept.share_seen(frame, labels) or 0.0
+        if seen > SEEN:
             raise AppError(
-                f"{asked.calibrate}: the model was fitted to some of these rows, so that they say nothing of new "
+                f"{asked.calibrate}: the model was fitted to about {seen:.0%} of these rows, which say nothing of new "
                 "ones; give rows kept apart"
             )
+        if seen:
+            say.alert("warning", f"{asked.calibrate}: about {seen:.1%} of the rows are like rows of training")
         calibrate_sets(kept.model, frame, labels)
     if not hasattr(kept.model, "conformal_"):
         raise AppError(
