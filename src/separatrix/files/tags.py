@@ -62,6 +62,7 @@ _OWN = {
     "models.generative.parts.counted": "part: BagPart BernoulliPart LevelsPart Smoothing",
     "models.generative.parts.measured": "part: NormalPart FamilyPart",
     "models.ensemble.tree_cells": "data: Nominal",
+    "models.sets": "pipeline: sets=Pipeline",
     "solve.outcome": "report: Path",
     "solve.perceptron": "report: MistakeBound",
     "solve.separator": "proof: Contradiction Margin",

@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
 
 from separatrix.core.words import joined
@@ -42,6 +41,7 @@ from separatrix.judge.schedule import Progress, Race
 from separatrix.judge.scores import METRICS, Interval, metric_of, read_cost, scores_of
 from separatrix.judge.tuning import settled
 from separatrix.models.parameters import seed_of, threads
+from separatrix.models.sets import Pipeline
 
 RANKED_BY = ("log_loss", "accuracy", "auc", "cost", "brier")
 DRAWS = 200  # bootstraps of the test rows

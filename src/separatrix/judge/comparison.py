@@ -24,6 +24,7 @@ from separatrix.judge.contest import FoldResult
 from separatrix.judge.folds import Split
 from separatrix.judge.ranking import Difference
 from separatrix.judge.scores import METRICS, Interval
+from separatrix.models.sets import of_folds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -134,8 +135,22 @@ class Comparison:
 
     @property
     def best_model(self) -> Any:
-        """The best, fitted to all rows."""
-        return self.models[self.best]
+        """The best, fitted to all rows; it knows its sets (`predict_set`) by its scores out of fold."""
+        model = self.models[self.best]
+        if not hasattr(model, "conformal_") and (held := self._out_of_fold(self.best, model)) is not None:
+            model.conformal_ = held
+        return model
+
+    def _out_of_fold(self, name: str, model: Any) -> dict[str, Any] | None:
+        """How likely each row's own class was where the row was not fitted to; of several repetitions the first."""
+        P = np.full((len(self.codes), len(self.classes)), np.nan)
+        for result in sorted((r for r in self.folds if r.model == name), key=lambda r: r.split):
+            rows = self.splits[result.split].test
+            if result.P is None or not hasattr(model, "predict_proba"):
+                return None
+            first = np.isnan(P[rows]).any(axis=1)
+            P[rows[first]] = result.P[first]
+        return of_folds(np.asarray(self.classes).tolist(), self.codes, P, model)
 
     @property
     def equals(self) -> tuple[str, ...]:

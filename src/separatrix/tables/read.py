@@ -1,6 +1,8 @@
 """A file → a table:  rows, columns with kinds, a target, and sentences on everything that was done (row T3).
 
     read("mail.csv", target="spam")           CSV, TSV, Parquet, Arrow, JSON lines, ARFF, svmlight, gzip of each
+    read("book.xlsx::Sheet2")                 a sheet of an Excel workbook; the first one by default
+    read("shop.db::orders")                   a table or a view of SQLite or DuckDB
     read("letters/")                          a folder of documents, one folder a class
     read_chunks("big.csv", table.schema)      the same columns, read alike, a piece at a time, in order
     read("iris")                              a bundled table: iris, wine, breast-cancer, digits, enjoy-sport
@@ -48,8 +50,8 @@ def read(
 
     Parameters
     ----------
-    source : a path; one of the names iris, wine, breast-cancer, digits, enjoy-sport (a file of that name comes
-        first); or a DataFrame
+    source : a path, of a workbook or a database with ``::`` and the name of a table; one of the names iris,
+        wine, breast-cancer, digits, enjoy-sport (a file of that name comes first); or a DataFrame
     target : the column to predict, or a function that picks it from the names where the source itself names none;
         its rows without a label are left out, and said
     kinds : {column: "continuous" | "discrete" | "nominal" | "target" | "date" | "text" | "identifier" | "leak" |
@@ -58,7 +60,8 @@ def read(
     delimiter : one character; by default found
     missing : the words that say a cell is empty, instead of the usual ones
     classes : the target's values are classes; False lets numbers be
-    format : "csv", "tsv", "parquet", "arrow", "jsonl", "arff", "svmlight", "text" or "document"; by default found
+    format : "csv", "tsv", "parquet", "arrow", "jsonl", "arff", "svmlight", "text", "document", "excel", "sqlite" or
+        "duckdb"; by default found
     width : columns of an svmlight file, whose last ones may all be 0
 
     >>> table = read("iris")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import shlex
 import textwrap
 import time
@@ -26,6 +27,7 @@ from separatrix.judge.schedule import Progress
 from separatrix.judge.scores import METRICS
 from separatrix.models.catalogue import BY_NAME
 from separatrix.tables.chunks import read_chunks
+from separatrix.tables.sources import parted
 from separatrix.tables.table import Table
 
 WIDEST = 110  # columns of notes
@@ -78,11 +80,13 @@ def run(
 def stem(data: str) -> str:
     """A name for the outputs of a data set.
 
-    >>> stem("/data/mail.csv.gz"), stem("iris"), stem("letters/")
-    ('mail', 'iris', 'letters')
+    >>> stem("/data/mail.csv.gz"), stem("iris"), stem("letters/"), stem("shop.db::orders")
+    ('mail', 'iris', 'letters', 'shop-orders')
     """
-    name = Path(data).name or "data"
-    return name.split(".")[0] or name.lstrip(".").split(".")[0]
+    path, part = parted(data)
+    name = path.name or "data"
+    name = name.split(".")[0] or name.lstrip(".").split(".")[0]
+    return "-".join([name, *re.findall(r"[\w.]+", part)])
 
 
 def _test_rows(test: str, table: Table, delimiter: str | None) -> tuple[Any, Any]:

@@ -29,9 +29,8 @@ SHOWN = 6  # settings that are listed
 def run(
     model: str, asked: TableAsked, *, setting: Sequence[str], tune: bool, out: str | None, seed: int, say: Say
 ) -> int:
-    from sklearn.pipeline import Pipeline
-
     from separatrix.judge.tuning import SEARCH_ROWS
+    from separatrix.models.sets import Pipeline
     from separatrix.tables.encode import encoder_for
 
     name, settings = named(model), settings_of(setting)
