@@ -89,6 +89,8 @@ _FOREST = Tried(
 MODELS = (
     Listed("LogisticRegression", "linear.logistic", "logistic regression", "logistic", "linear",
            tried=Tried(7, 1.15, grid="made"), sums=True, also=("logit",)),
+    Listed("OrdinalRegression", "linear.ordinal", "proportional odds of ordered classes", "ordinal", "linear",
+           also=("polr", "proportional_odds")),
     Listed("BayesianLogisticRegression", "bayes.bayesian", "Bayesian logistic regression", "bayesian_logistic",
            "linear"),
     Listed("LeastSquaresClassifier", "linear.least_squares", "least squares", "least_squares", "linear"),
