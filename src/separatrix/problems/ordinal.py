@@ -123,6 +123,15 @@ class OrdinalObjective:
         )  # never on top of each other
         return np.concatenate([np.zeros(self.coordinates.size), np.maximum.accumulate(tau - spaced) + spaced])
 
+    def settle_intercept(self, point: FloatArray) -> FloatArray:
+        """The point with its thresholds, which stand where others have an intercept, at their optimum."""
+        from separatrix.problems.ordinal_sides import settled_thresholds
+
+        return settled_thresholds(self, point)
+
+    def zero(self) -> FloatArray:
+        return self.start()
+
     def evaluate(
         self, point: FloatArray, order: int = 1, stride: int = 1, memo: Memo | None = None
     ) -> Evaluation:
@@ -169,8 +178,8 @@ def ordinal_block(block: Block, task: OrdinalTask, _memo: Any) -> tuple[OrdinalS
         found = task.link.pieces(z @ task.t, codes, task.thresholds)
         value += _summed(found.value, s)
         weight += float(len(codes)) if s is None else float(s.sum())
-        gradient[:size] += z.T @ _times(found.slope, s)
-        gradient[size:] += _by_threshold(_times(found.at_lower, s), _times(found.at_upper, s), codes, k)
+        gradient[:size] += z.T @ times(found.slope, s)
+        gradient[size:] += by_threshold(times(found.at_lower, s), times(found.at_upper, s), codes, k)
         if task.order == 2:
             _add_second_order(hessian, z, found, codes, s, k)
             squares = np.einsum("ij,ij->i", z, z)
@@ -184,10 +193,10 @@ def _stored_first_order(block: Block, task: OrdinalTask) -> OrdinalSums:
     u = np.ascontiguousarray(c.weights(task.t))
     codes, s = np.maximum(block.y, 0), block.weight
     found = task.link.pieces(stored_scores(block.X, u, -float(c.centre @ u)), codes, task.thresholds)
-    slope, raw = _times(found.slope, s), np.zeros_like(u)
+    slope, raw = times(found.slope, s), np.zeros_like(u)
     add_back(block.X, slope, raw)
     inner = c.pull(raw - c.centre * slope.sum())
-    ends = _by_threshold(_times(found.at_lower, s), _times(found.at_upper, s), codes, k)
+    ends = by_threshold(times(found.at_lower, s), times(found.at_upper, s), codes, k)
     weight = float(block.n) if s is None else float(s.sum())
     return OrdinalSums(weight, _summed(found.value, s), np.append(inner, ends), np.zeros((0, 0)), 0.0)
 
@@ -197,7 +206,7 @@ def _add_second_order(
 ) -> None:
     """zzᵀ, zτᵀ and ττᵀ of a tile: each row touches the two thresholds beside its class."""
     size = z.shape[1]
-    lower, upper, between = (_times(v, s) for v in (found.lower, found.upper, found.between))
+    lower, upper, between = (times(v, s) for v in (found.lower, found.upper, found.between))
     root = z * np.sqrt(np.maximum(lower + upper, 0.0))[:, None]
     hessian[:size, :size] += root.T @ root
     beside = np.zeros((len(z), k + 2))  # thresholds 1 … K−1, and the infinite ones before and after
@@ -206,7 +215,7 @@ def _add_second_order(
     across = z.T @ beside[:, 1:-1]
     hessian[:size, size:] -= across
     hessian[size:, :size] -= across.T
-    diagonal = _by_threshold(lower + between, upper + between, codes, k)
+    diagonal = by_threshold(lower + between, upper + between, codes, k)
     place = size + np.arange(k)
     hessian[place, place] += diagonal
     pairs = np.bincount(codes, between, minlength=k + 1)[1:k]
@@ -214,15 +223,15 @@ def _add_second_order(
     hessian[place[:-1], place[1:]] -= pairs
 
 
-def _by_threshold(lower: FloatArray, upper: FloatArray, codes: np.ndarray, k: int) -> FloatArray:
+def by_threshold(lower: FloatArray, upper: FloatArray, codes: np.ndarray, k: int) -> FloatArray:
     """Sums over the rows above a threshold of ``lower`` and below it of ``upper``: (K−1,)."""
     above, below = (np.bincount(codes, v, minlength=k + 1).astype(float) for v in (lower, upper))
     return np.asarray(above[1:] + below[:-1])
 
 
-def _times(values: FloatArray, s: FloatArray | None) -> FloatArray:
+def times(values: FloatArray, s: FloatArray | None) -> FloatArray:
     return values if s is None else np.where(s > 0, values * s, 0.0)
 
 
 def _summed(values: FloatArray, s: FloatArray | None) -> float:
-    return float(_times(values, s).sum())
+    return float(times(values, s).sum())

@@ -2,7 +2,8 @@
 
 F is convex and +∞ where two thresholds meet, so a step goes at most nine tenths of the way to where they would, and
 is halved while F does not fall. H is taken at every step: thresholds and weights are few, and six steps do.
-Cost: O(np² + npK) a step, O((p + K)³) a factor.
+Cost: O(np² + npK) a step, O((p + K)³) a factor. Where columns are too many for that, L-BFGS, stopped by the dual
+bound: O(np) or O(nnz) a step.
 """
 
 from __future__ import annotations
@@ -20,21 +21,25 @@ from separatrix.data.rows import Rows
 from separatrix.problems.coordinates import (
     BlindOutside,
     Coordinates,
+    diagonal_coordinates,
     row_span,
     singular_coordinates,
     standard_span,
 )
 from separatrix.problems.objective import Evaluation
 from separatrix.problems.ordinal import OrdinalObjective
+from separatrix.solve.lbfgs import lbfgs
 from separatrix.solve.linear import FEW, WIDE_ROWS
 from separatrix.solve.newton import FLAT, ILL_CONDITIONED, RUNAWAY, RUNAWAY_AFTER, SLOW, STUCK
 from separatrix.solve.outcome import Account, Outcome
-from separatrix.solve.registry import NEWTON
+from separatrix.solve.registry import LBFGS, NEWTON
 from separatrix.verdict.gaps import ROUNDING, Factor, factorise
-from separatrix.verdict.ordinal import ordinal_gap
+from separatrix.verdict.ordinal import HESSIAN_LIMIT, OrdinalDual, ordinal_gap
 
 TOWARDS = 0.9  # of the way to where two thresholds would meet
 HALVED = 40  # times at most
+SPARSE_LIMIT = 1000  # columns of sparse rows up to which tiles are made dense for a Hessian
+MEAN_CURVATURE = 0.25  # of −log P in the score, to the order of magnitude
 CERTAIN = 1e-7  # of F, below which all rows are as sure as makes no difference
 
 
@@ -164,6 +169,7 @@ class OrdinalFit:
     objective: OrdinalObjective  # whose point is the outcome's
     sweeps: float
     aliased: np.ndarray  # columns that lie in a combination that vanishes on the data
+    method: str = "newton"
 
 
 def minimise_ordinal(
@@ -176,6 +182,8 @@ def minimise_ordinal(
     exists: bool = False,
 ) -> OrdinalFit:
     """Minimise the problem from ``start``, a (coef, thresholds), or from the classes' shares."""
+    if not problem.spans and problem.rows.p > (SPARSE_LIMIT if problem.rows.sparse else HESSIAN_LIMIT):
+        return _many_columns(problem, tol, max_iter, start, verbose)
     outer, inner = _coordinates(problem)
     exact = problem.ridge == 0 or problem.rows.n * inner.shape[0] <= FEW
     goal = NEWTON.goal(tol, exact=exact) ** (1.5 if exact else 1.0)  # where a last step is free, it is taken
@@ -197,6 +205,24 @@ def minimise_ordinal(
         thresholds = thresholds + outer.coordinates.centre @ (shorter - coef)
         coef, outcome = shorter, replace(outcome, unique=False)
     return OrdinalFit(coef, thresholds, outcome, outer, account.sweeps, aliased)
+
+
+def _many_columns(
+    problem: OrdinalProblem,
+    tol: float,
+    max_iter: int,
+    start: tuple[FloatArray, FloatArray] | None,
+    verbose: int,
+) -> OrdinalFit:
+    """By L-BFGS in columns scaled to be nearly round, stopped by the dual bound."""
+    chosen = diagonal_coordinates(problem.moments, True, problem.ridge, MEAN_CURVATURE)
+    objective = problem.objective(chosen)
+    account = Account(objective, verbose=verbose)  # type: ignore[arg-type]
+    begin = objective.settle_intercept(_start(objective, objective, start))
+    outcome = lbfgs(account, begin, LBFGS.goal(tol), max_iter, bound=OrdinalDual(objective))
+    coef, thresholds = objective.to_user(outcome.theta)
+    none = np.empty(0, dtype=np.intp)
+    return OrdinalFit(coef, thresholds, outcome, objective, account.sweeps, none, "lbfgs")
 
 
 def _coordinates(problem: OrdinalProblem) -> tuple[OrdinalObjective, OrdinalObjective]:

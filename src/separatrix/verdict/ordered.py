@@ -3,9 +3,9 @@
     Δθ_{k−1} ≤ x·Δβ ≤ Δθ_k   for every row of every class k, and strictly for some row and side
 
 Then −log P falls for ever along (Δβ, Δθ), and no estimate exists; else the sums are coercive and one does. With a
-row (x, −e_k) for each row and each of the two thresholds beside its class, above (+) or below (−) it, this is the question
-whether two classes are separated by a hyperplane through the origin (verdict/separability.py), which answers it with
-a proof. Cost: that question's, of 2n rows and p + K − 1 columns.
+row (x, −e_k) for each row and each of the two thresholds beside its class, above (+) or below (−) it, this is the
+question whether two classes are separated by a hyperplane through the origin (verdict/separability.py), which answers
+it with a proof. Cost: that question's, of 2n rows and p + K − 1 columns.
 """
 
 from __future__ import annotations

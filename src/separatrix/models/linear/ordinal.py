@@ -3,8 +3,8 @@
     min_{θ,β}  (1/W) Σ_i s_i −log P(y_i | x_i) + ½λ‖β‖²,   λ = 1/(C·W),   thresholds unpenalised
 
 F is the logistic function (proportional odds: e^{β_j} multiplies the odds of being above any threshold), Φ, or that
-of proportional hazards. For two classes the logit is LogisticRegression, with θ_1 = −intercept; for more it is one line
-that all classes share, cut in K places, where the soft-max has K − 1 lines. Row P4 of the specification.
+of proportional hazards. For two classes the logit is LogisticRegression, with θ_1 = −intercept; for more it is one
+line that all classes share, cut in K places, where the soft-max has K − 1 lines. Row P4 of the specification.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from separatrix.problems.coordinates import Coordinates, row_span, singular_coor
 from separatrix.problems.ordinal import OrdinalObjective
 from separatrix.solve.newton import FLAT, STUCK
 from separatrix.solve.ordinal import OrdinalFit, OrdinalProblem
-from separatrix.solve.registry import NEWTON
+from separatrix.solve.registry import SOLVERS
 from separatrix.verdict import build
 from separatrix.verdict.gaps import Certificate
 from separatrix.verdict.ordinal import certify_ordinal
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from separatrix.verdict.ordered import OrderedSeparation
 
 NO_DIRECTION = "no direction was found along which the likelihood rises for ever"
+FLAT_ENDS = (FLAT, STUCK, "rounding: no further decrease", "‖∇F‖ ≤ tol")
 WIDE = 3000  # columns up to which their singular directions are looked for
 
 
@@ -62,7 +63,7 @@ def ordinal_verdict(
     value, gap, unique = outcome.value, outcome.gap, outcome.unique
     error, shown = _score_rounding(problem, fit.coef), shown_rounding(model, problem)
     rounding = error**2 + shown**2
-    goal = NEWTON.goal(float(model.tol), exact=problem.ridge == 0)
+    goal = SOLVERS[fit.method].goal(float(model.tol), exact=problem.ridge == 0)
     target = max(goal, 1e-13) * abs(value) + 2 * rounding
     if problem.link.proven and outcome.stopped_by not in STOPPED_EARLY and not gap <= target:
         certificate = certify_ordinal(fit.objective, outcome.theta)
@@ -71,7 +72,7 @@ def ordinal_verdict(
         gap = max(gap, rounding)
         gap = min(gap, value) if problem.ridge > 0 else gap  # no loss is negative
     status: Status = "optimal" if gap <= target else "not converged"
-    flat = outcome.stopped_by in (FLAT, STUCK, "rounding: no further decrease") and outcome.unique is True
+    flat = outcome.stopped_by in FLAT_ENDS and outcome.unique is True
     if outcome.stopped_by == "interrupted":
         status = "interrupted"
     elif not problem.link.proven and flat:
@@ -81,7 +82,7 @@ def ordinal_verdict(
     findings += _findings(model, problem, fit, proof, status, error)
     return build.proven(
         model, scale="mean loss", objective=value, gap=gap, tol=target, status=status, separation=proof,
-        unique=False if len(fit.aliased) or spare else unique, sweeps=fit.sweeps, method="newton",
+        unique=False if len(fit.aliased) or spare else unique, sweeps=fit.sweeps, method=fit.method,
         stopped_by=outcome.stopped_by, findings=(*findings, *single_findings(shown)),
     )  # fmt: skip
 
@@ -202,7 +203,7 @@ def _findings(
     findings = []
     if proof is not None:
         findings.append(proof.sentence())
-    elif problem.ridge == 0 and np.isfinite(fit.outcome.gap):
+    elif problem.ridge == 0 and np.isfinite(fit.outcome.gap) and fit.outcome.unique is not None:
         findings.append(
             "separation: none — the ordered classes overlap (proof: a maximum-likelihood estimate exists)"
         )
