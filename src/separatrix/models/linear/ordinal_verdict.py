@@ -161,7 +161,8 @@ def _still_separated(model: Any, problem: OrdinalProblem) -> Verdict:
     from separatrix.verdict.ordered import ordered_separation
 
     try:
-        found = ordered_separation(problem.rows, tuple(model.classes_.tolist()))
+        names = getattr(model, "feature_names_in_", None)
+        found = ordered_separation(problem.rows, tuple(model.classes_.tolist()), names)
     except Undecided as undecided:
         return build.no_claim(model, stopped_by=build.VERIFIED, scale="mean loss", findings=(str(undecided),))
     separated = found.kind != "overlap"
