@@ -1,4 +1,4 @@
-"""Cumulative links against arithmetic of fifty digits: probabilities and derivatives, in the tails and between close
+"""Cumulative links against arithmetic of six hundred digits: probabilities and derivatives, in the tails and between close
 thresholds."""
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def ends(code):
 
 
 @pytest.fixture(autouse=True)
-def fifty_digits():
+def many_digits():
     # Φ of ±30 differs from one in its 200th digit, and e^{-e^{30}} has ten to the twelfth
     with mp.workdps(600):
         yield
 
 
 def reachable(link, a, b):
-    """Whether the probability is one that fifty digits, or six hundred, can tell from nothing."""
+    """Whether the probability is one that six hundred digits tell from nothing."""
     return link.name != "cloglog" or mp.isinf(a) or a < 6
 
 
@@ -86,7 +86,9 @@ def test_derivatives_against_differences(link):
 @links
 def test_rows_sum_to_one_and_thresholds_of_shares_give_the_shares(link):
     scores = np.linspace(-50, 50, 201)
-    np.testing.assert_allclose(np.exp(link.log_probabilities(scores, THRESHOLDS)).sum(axis=1), 1.0, atol=1e-12)
+    np.testing.assert_allclose(
+        np.exp(link.log_probabilities(scores, THRESHOLDS)).sum(axis=1), 1.0, atol=1e-12
+    )
     shares = np.array([1e-9, 0.3, 0.2, 0.5 - 1e-9])
     above = np.cumsum(shares[::-1])[::-1][1:]
     tau = link.scores_of(np.cumsum(shares)[:-1], above)

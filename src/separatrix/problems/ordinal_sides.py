@@ -123,7 +123,7 @@ def settled_thresholds(objective: OrdinalObjective, point: FloatArray) -> FloatA
         total, memo = sweep(_end_block, objective.rows, task, memo)
         bands = np.zeros((2, len(tau)))
         bands[0, 1:], bands[1] = total.beside, total.diagonal
-        step = -solveh_banded(bands, total.slope)
+        step = -solveh_banded(bands if len(tau) > 1 else bands[1:], total.slope)
         apart, change = np.diff(tau), np.diff(step)
         closing = change < 0
         scale = min(1.0, TOWARDS * float(np.min(apart[closing] / -change[closing], initial=np.inf)))
