@@ -1,5 +1,5 @@
-"""Cumulative links against arithmetic of six hundred digits: probabilities and derivatives, in the tails and between close
-thresholds."""
+"""Cumulative links against arithmetic of six hundred digits: probabilities and derivatives, in the tails and between
+close thresholds."""
 
 from __future__ import annotations
 

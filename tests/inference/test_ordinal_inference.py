@@ -60,7 +60,7 @@ def test_the_summary():
     odds = model.summary(exponentiate=True).to_frame()
     np.testing.assert_allclose(odds["coef"].to_numpy()[:6], np.exp(model.coef_))
     for ask in (lambda: OrdinalRegression().fit(X, y).summary(), lambda: model.confidence_intervals(1.0)):
-        with pytest.raises(ValueError, match="penalty moves the estimates|between 0 and 1"):
+        with pytest.raises(ValueError, match=r"penalty moves the estimates|between 0 and 1"):
             ask()
     with pytest.raises(AttributeError, match="has no likelihood here"):
         _ = OrdinalRegression().fit(X, y).aic_

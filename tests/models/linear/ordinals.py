@@ -1,6 +1,6 @@
 """Tables of ordered classes, and an independent fit of them by SciPy.
 
-`housing` is MASS's: satisfaction of householders in Copenhagen by influence, type and contact (Madsen 1976), 72 cells.
+`housing` is MASS's: satisfaction of householders in Copenhagen by influence, type and contact (Madsen 1976).
 """
 
 from __future__ import annotations
