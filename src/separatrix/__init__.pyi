@@ -43,6 +43,7 @@ from separatrix.models.linear.anova import anova as anova
 from separatrix.models.linear.glm import GeneralizedLinearModel as GeneralizedLinearModel
 from separatrix.models.linear.least_squares import LeastSquaresClassifier as LeastSquaresClassifier
 from separatrix.models.linear.logistic import LogisticRegression as LogisticRegression
+from separatrix.models.linear.ordinal import OrdinalRegression as OrdinalRegression
 from separatrix.models.margin.kernel_perceptron import KernelPerceptron as KernelPerceptron
 from separatrix.models.margin.linear_svc import LinearSVC as LinearSVC
 from separatrix.models.margin.linear_svr import LinearSVR as LinearSVR

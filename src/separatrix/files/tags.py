@@ -51,6 +51,7 @@ _OWN = {
     "growth.stumps": "growth: Stump",
     "growth.trees": "growth: Forest Tree",
     "inference.likelihood": "inference: Likelihood",
+    "inference.ordinal": "inference: OrdinalLikelihood",
     "models.ensemble.bags.verdict": "report: BaggingVerdict",
     "models.ensemble.bags.draws": "bags: Draws",
     "models.bayes.laplace": "bayes: Posterior",
@@ -71,6 +72,7 @@ _OWN = {
     "sparse=SparseColumn words=WordColumn",
     "tables.encode": "TableEncoder",
     "tables.text": "TextFeatures",
+    "verdict.ordered": "proof: OrderedSeparation",
     "verdict.separability": "proof: Separability",
     "verdict.verdict": "report: Verdict",
 }
