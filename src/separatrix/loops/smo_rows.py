@@ -15,13 +15,14 @@ import numpy as np
 
 from separatrix.loops.compiled import inlined_with, inner_with, loop_with
 from separatrix.loops.gram import _two_to_double, _two_to_single
+from separatrix.loops.smo import larger, smaller
 
 LINEAR, POWER, RADIAL, GIVEN = 0, 1, 2, 3  # what a kernel's row is made of
 TAU = 1e-12  # curvature of a pair that has none
 FAR = 1e150  # added to a slope to take it out of the running; its square is still a number
 FAR_SINGLE = 1e18
-LANES = 64  # variables side by side: so many at a time, whatever n is, become vector instructions without a rest;
-# and the largest of each lane is kept, since a maximum of all would go one by one
+LANES = 64  # of a row that are made at once: vector instructions without a rest
+BLOCK = 256  # variables among which the one that is looked for is searched
 
 _FAST = {"contract", "nsz", "nnan"}
 
@@ -110,83 +111,50 @@ def rows_asked(kind, cells, half, gamma, coef0, degree, given, index, K, slot, u
 
 
 @inner_with(_FAST)
-def _moved(v, near, far, d, no_rise, no_fall, tops, bottoms):
-    """v −= d(near − far); then the largest v that may rise and the smallest that may fall, and those of every lane."""
-    n, most = near.shape[0], tops.dtype.type(FAR if tops.itemsize == 8 else FAR_SINGLE)
-    whole = n // LANES * LANES
-    for r in range(LANES):
-        tops[r], bottoms[r] = -most, most
+def _moved(v, near, far, d, no_rise, no_fall, far_away):
+    """v −= d(near − far); then the largest v that may rise, the block it is in, and the smallest that may fall."""
+    n, up, lo, where = near.shape[0], -far_away, far_away, -1
     for off in range(0, v.shape[0], n):
-        for first in range(0, whole, LANES):
-            at = off + first
-            slope, x, y = v[at : at + LANES], near[first : first + LANES], far[first : first + LANES]
-            rise, fall = no_rise[at : at + LANES], no_fall[at : at + LANES]
-            for r in range(LANES):
+        for first in range(0, n, BLOCK):
+            last = min(first + BLOCK, n)
+            slope, x, y = v[off + first : off + last], near[first:last], far[first:last]
+            rise, fall = no_rise[off + first : off + last], no_fall[off + first : off + last]
+            most = -far_away
+            for r in range(last - first):
                 z = slope[r] - d * (x[r] - y[r])
                 slope[r] = z
-                tops[r] = max(tops[r], z + rise[r])
-                bottoms[r] = min(bottoms[r], z + fall[r])
-        for r in range(n - whole):
-            at = off + whole + r
-            z = v[at] - d * (near[whole + r] - far[whole + r])
-            v[at] = z
-            tops[r] = max(tops[r], z + no_rise[at])
-            bottoms[r] = min(bottoms[r], z + no_fall[at])
-    up, lo = -np.float64(most), np.float64(most)
-    for r in range(LANES):
-        up, lo = max(up, np.float64(tops[r])), min(lo, np.float64(bottoms[r]))
-    return up if up > -0.5 * most else -np.inf, lo if lo < 0.5 * most else np.inf
+                most = larger(most, z + rise[r])
+                lo = smaller(lo, z + fall[r])
+            if most > up:
+                up, where = most, off + first
+    return up, where, lo
 
 
 @inner_with(_FAST)
-def _partner(v, no_fall, near, diagonal, own, up, over, gains):
-    """The variable that gains most with one whose slope is ``up`` and row ``near``, or −1; slopes are scaled by ``over``.
-
-    Which lane it is in is looked up first.
-    """
+def _partner(v, no_fall, near, diagonal, own, up, over):
+    """The variable that gains most with one whose slope is ``up`` and row ``near``, or −1; slopes are scaled by ``over``."""
     n, zero, two, least = near.shape[0], v.dtype.type(0.0), v.dtype.type(2.0), v.dtype.type(TAU)
-    whole = n // LANES * LANES
-    for r in range(LANES):
-        gains[r] = zero
+    best, block, edge = zero, -1, 0
     for off in range(0, v.shape[0], n):
-        for first in range(0, whole, LANES):
-            at = off + first
-            slope, fall = v[at : at + LANES], no_fall[at : at + LANES]
-            x, length = near[first : first + LANES], diagonal[first : first + LANES]
-            for r in range(LANES):
-                short = max((up - (slope[r] + fall[r])) * over, zero)
-                gains[r] = max(gains[r], short * short / max(own + length[r] - two * x[r], least))
-        for r in range(n - whole):
-            at = off + whole + r
-            short = max((up - (v[at] + no_fall[at])) * over, zero)
-            eta = max(own + diagonal[whole + r] - two * near[whole + r], least)
-            gains[r] = max(gains[r], short * short / eta)
-    lane = 0
-    for r in range(LANES):
-        if gains[r] > gains[lane]:
-            lane = r
+        for first in range(0, n, BLOCK):
+            last = min(first + BLOCK, n)
+            slope, fall = v[off + first : off + last], no_fall[off + first : off + last]
+            x, length = near[first:last], diagonal[first:last]
+            most = zero
+            for r in range(last - first):
+                short = larger((up - (slope[r] + fall[r])) * over, zero)
+                most = larger(most, short * short / larger(own + length[r] - two * x[r], least))
+            if most > best:
+                best, block, edge = most, first, off
     best, j = zero, -1
-    for off in range(0, v.shape[0], n):
-        for r in range(lane, n, LANES):
-            short = (up - (v[off + r] + no_fall[off + r])) * over
+    if block >= 0:
+        for r in range(block, min(block + BLOCK, n)):
+            short = (up - (v[edge + r] + no_fall[edge + r])) * over
             if short > zero:
-                gain = short * short / max(own + diagonal[r] - two * near[r], least)
+                gain = short * short / larger(own + diagonal[r] - two * near[r], least)
                 if gain > best:
-                    best, j = gain, off + r
+                    best, j = gain, edge + r
     return j
-
-
-@inner_with(_FAST)
-def _highest(v, no_rise, n, tops, up):
-    """The first variable of the first lane whose slope is the largest, ``up``."""
-    lane = 0
-    while lane < LANES - 1 and tops[lane] < up:
-        lane += 1
-    for off in range(0, v.shape[0], n):
-        for r in range(lane, n, LANES):
-            if v[off + r] + no_rise[off + r] >= up:
-                return off + r
-    return -1
 
 
 @inner_with(_FAST)
@@ -244,26 +212,24 @@ def pairs_asked(
             no_rise[group[t], t] = zero
         if beta[t] > low[t]:
             no_fall[group[t], t] = zero
-    tops, bottoms, gains = np.empty((levels, LANES), v.dtype), np.empty(LANES, v.dtype), np.empty(LANES, v.dtype)
     Ki, Kj, d = diagonal, diagonal, 0.0  # nothing has moved yet
     for step in range(limit + 1):
-        g, up, lo = 0, -np.inf, np.inf
+        g, up, lo, i, spread = 0, far, far, -1, -np.inf
         for other in range(levels):
             move = real(d) if other == 0 else zero
-            top, bottom = _moved(v, Ki, Kj, move, no_rise[other], no_fall[other], tops[other], bottoms)
-            if other == 0 or top - bottom > up - lo:
-                g, up, lo = other, top, bottom
-        spread = up - lo
+            top, where, bottom = _moved(v, Ki, Kj, move, no_rise[other], no_fall[other], far)
+            apart = np.float64(top) - bottom if top > -0.5 * far and bottom < 0.5 * far else -np.inf
+            if apart > spread:
+                g, up, lo, i, spread = other, top, bottom, where, apart
         if spread <= tol or step == limit:
             return step, used, spread, gained, indefinite
-        rise, fall, top = no_rise[g], no_fall[g], real(up)
-        i = _highest(v, rise, n, tops[g], top)
-        if i < 0:
-            return step, used, spread, gained, indefinite
+        rise, fall = no_rise[g], no_fall[g]
+        while v[i] + rise[i] < up:
+            i += 1
         at = i % n
         used = _asked(kind, cells, half, gamma, coef0, degree, given, index, K, near, slot, used, active, at)
         Ki, own = near[slot[active[at]]], diagonal[at]
-        j = _partner(v, fall, Ki, diagonal, own, top, real(1.0 / spread), gains)
+        j = _partner(v, fall, Ki, diagonal, own, up, real(1.0 / spread))
         if j < 0:
             return step, used, spread, gained, indefinite
         to = j % n
@@ -272,7 +238,7 @@ def pairs_asked(
         eta = np.float64(own) + diagonal[to] - 2.0 * Ki[to]
         if eta < negative:
             indefinite = True
-        apart = up - v[j]
+        apart = np.float64(up) - v[j]
         d = apart / max(eta, TAU)
         room_i, room_j = high[i] - beta[i], beta[j] - low[j]
         if d >= room_i or d >= room_j:
