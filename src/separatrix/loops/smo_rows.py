@@ -214,13 +214,13 @@ def pairs_asked(
             no_fall[group[t], t] = zero
     Ki, Kj, d = diagonal, diagonal, 0.0  # nothing has moved yet
     for step in range(limit + 1):
-        g, up, lo, i, spread = 0, far, far, -1, -np.inf
+        g, up, i, spread = 0, far, -1, -np.inf
         for other in range(levels):
             move = real(d) if other == 0 else zero
             top, where, bottom = _moved(v, Ki, Kj, move, no_rise[other], no_fall[other], far)
             apart = np.float64(top) - bottom if top > -0.5 * far and bottom < 0.5 * far else -np.inf
             if apart > spread:
-                g, up, lo, i, spread = other, top, bottom, where, apart
+                g, up, i, spread = other, top, where, apart
         if spread <= tol or step == limit:
             return step, used, spread, gained, indefinite
         rise, fall = no_rise[g], no_fall[g]

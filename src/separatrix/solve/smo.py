@@ -155,7 +155,7 @@ class _Descent(Search):
         return None
 
     def _asked_in(self, single: bool) -> DualSolution | None:
-        """As `_asked`, in one of the precisions; after the single one, if that was not enough, from where it ended."""
+        """As `_asked`, in one precision; in double after single, where that was not enough, from where it ended."""
         start = self.beta if self.steps else None
         self.single = single
         run = RowsAsked(

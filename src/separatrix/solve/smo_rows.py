@@ -175,14 +175,20 @@ def radial_scores(points: Points, support: Index, coef: FloatArray, wanted: Inde
     >>> radial_scores(points, np.array([0]), np.ones(1), np.array([0, 1])).round(4)
     array([1.    , 0.3679])
     """
-    n, width = len(wanted), _padded(len(wanted))
-    cells, half = np.zeros((points.cells.shape[1], width)), np.zeros(width)
-    cells[:, :n], half[:n] = points.cells[wanted].T, points.half[wanted]
-    own = np.searchsorted(wanted, support)
-    K, slot = np.empty((len(support), width)), np.full(n, -1)
+    n, own = len(wanted), np.searchsorted(wanted, support)
+    cells, half = _wide(points.take(wanted), np.float64)
+    K, slot = np.empty((len(support), len(half))), np.full(n, -1)
     nothing, index = np.empty((0, 0)), np.empty(0, dtype=np.intp)
     loops.rows_asked(loops.RADIAL, cells, half, 1.0, 0.0, 1, nothing, index, K, slot, 0, own)
     return np.asarray(coef @ K)[:n]
+
+
+def _wide(points: Points, dtype: Any) -> tuple[FloatArray, FloatArray]:
+    """Columns (p, width) of the cells and halves (width,), width a multiple of LANES: zero beyond the rows."""
+    n, width = len(points), _padded(len(points))
+    cells, half = np.zeros((points.cells.shape[1], width), dtype), np.zeros(width, dtype)
+    cells[:, :n], half[:n] = points.cells.T, points.half
+    return cells, half
 
 
 def _source(kernel: Kernel, points: Points, single: bool) -> tuple[Any, ...]:
@@ -190,11 +196,9 @@ def _source(kernel: Kernel, points: Points, single: bool) -> tuple[Any, ...]:
     nothing, none, n = np.empty((0, 0)), np.empty(0), len(points)
     index: Index
     if single:  # of radial kernels of dense rows only, with room up to a multiple of LANES
-        cells = np.zeros((points.cells.shape[1], _padded(n)), np.float32)
-        half = np.zeros(_padded(n), np.float32)
-        cells[:, :n], half[:n] = points.cells.T, points.half
-        given, index = np.empty((0, 0), np.float32), np.empty(0, dtype=np.intp)
-        return loops.RADIAL, cells, half, 1.0, 0.0, 1, given, index
+        cells, half = _wide(points, np.float32)
+        index = np.empty(0, dtype=np.intp)
+        return loops.RADIAL, cells, half, 1.0, 0.0, 1, np.empty((0, 0), np.float32), index
     if points.index is None and not is_sparse(points.cells) and kernel.kind in _KINDS:
         cells = np.ascontiguousarray(points.cells.T)
         half = points.half if kernel.kind == "rbf" else none
