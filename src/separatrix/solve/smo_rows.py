@@ -22,7 +22,8 @@ SOME = 3000  # rows up to which a step over all of them costs less than the roun
 SHRINK_AFTER = 500  # steps, and as many as there are kernel rows, after which fewer columns are worth a copy
 AT_ONCE = 2.0**24  # numbers that are looked at before someone may interrupt: some hundredths of a second
 ROUNDED = 1e-14  # of what all steps have gained: so little more is rounding
-IN_VAIN = 1e-9  # of the objective: what a run of steps in single precision lowers it by at least
+LOOK_AFTER = 1000  # steps in single precision, and as many as there are variables, after which they are judged:
+IN_VAIN = 1e-7  # of the objective is what they have to lower it by
 _KINDS = {"linear": loops.LINEAR, "poly": loops.POWER, "rbf": loops.RADIAL}
 
 
@@ -84,6 +85,8 @@ class RowsAsked:
             some = max(int(AT_ONCE / len(self.v)), 100)
             if self.shrinking:
                 some = min(some, max(SHRINK_AFTER, self.used))
+            if self.dtype == np.float32:
+                some = min(some, max(LOOK_AFTER, len(self.v)))
             steps, self.used, spread, gained, found = loops.pairs_asked(
                 *self.source, self.K, self.near, self.slot, self.used, self.active, self.own,
                 self.g, len(self.dual.totals), self.v, self.b, self.low, self.high, goal,

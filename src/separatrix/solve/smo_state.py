@@ -22,6 +22,7 @@ from separatrix.solve.smo_rows import radial_scores
 SINGLE_FROM = 2000  # rows from which single precision is worth a second look in double
 FINEST_SINGLE = 2e-5  # a violation that single precision still tells apart
 FINEST_REACH = 5e4  # slopes in units of the tolerance for which that holds
+FINEST_SUM = 3e5  # the same of a bound on slopes, Σ|β| times the largest kernel value, which few come near
 FEW = 1000  # support vectors whose exact scores are computed by loops alone
 MOST_STEPS = 10_000_000  # where no limit is given, as in LIBSVM
 
@@ -53,10 +54,11 @@ class Search:
         self.forced = bool(single)
         can = can and not self.hard
         self.single = can and (self.n >= SINGLE_FROM if single is None else single)
-        # rows that are asked for one by one are single from fewer rows on, where that is fine enough for the scores
-        self.lightly = can and single is None and dual.reach <= FINEST_REACH * tol
         self.diagonal = kernel.diagonal(self.exact)
         self.size = float(np.abs(self.diagonal).max(initial=0.0))  # of kernel values
+        # rows that are asked for one by one are single from fewer rows on, where that is fine enough for the scores
+        finest = dual.reach / FINEST_REACH + self.size * float(np.abs(dual.totals).sum()) / FINEST_SUM
+        self.lightly = can and single is None and finest <= tol
         self.negative = (
             -np.inf if kernel.known_definite else -1e-10 * self.size
         )  # a curvature that no definite K has
