@@ -132,7 +132,7 @@ def _moved(v, near, far, d, no_rise, no_fall, far_away):
 
 @inner_with(_FAST)
 def _partner(v, no_fall, near, diagonal, own, up, over):
-    """The variable that gains most with one whose slope is ``up`` and row ``near``, or −1; slopes are scaled by ``over``."""
+    """The variable that gains most with one whose slope is ``up`` and row ``near``, or −1; ``over`` scales slopes."""
     n, zero, two, least = near.shape[0], v.dtype.type(0.0), v.dtype.type(2.0), v.dtype.type(TAU)
     best, block, edge = zero, -1, 0
     for off in range(0, v.shape[0], n):

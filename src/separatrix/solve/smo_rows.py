@@ -22,7 +22,9 @@ SOME = 3000  # rows up to which a step over all of them costs less than the roun
 SHRINK_AFTER = 500  # steps, and as many as there are kernel rows, after which fewer columns are worth a copy
 AT_ONCE = 2.0**24  # numbers that are looked at before someone may interrupt: some hundredths of a second
 ROUNDED = 1e-14  # of what all steps have gained: so little more is rounding
-LOOK_AFTER = 1000  # steps in single precision, and as many as there are variables, after which they are judged:
+LOOK_AFTER = (
+    1000  # steps in single precision, and as many as there are variables, after which they are judged:
+)
 IN_VAIN = 1e-7  # of the objective is what they have to lower it by
 _KINDS = {"linear": loops.LINEAR, "poly": loops.POWER, "rbf": loops.RADIAL}
 

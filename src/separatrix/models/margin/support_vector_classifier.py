@@ -178,9 +178,7 @@ class SupportVectorClassifier(Calibrated, SupportVectorMachine, Classifier):
         dear = self._method or not isinstance(cells, np.ndarray) or cells.shape[1] > DEAR
         return n <= WHOLE or bool(dear and 8e-6 * n * n <= self.cache_size)
 
-    def _solved(
-        self, points: Points, machines: list[Sides], before: FloatArray | None
-    ) -> list[DualSolution]:
+    def _solved(self, points: Points, machines: list[Sides], before: FloatArray | None) -> list[DualSolution]:
         """Every machine, from β (n, machines) or from nothing: those of some thousand rows side by side, larger ones
         have the threads to themselves; what an interruption left no time for says nothing.
         """
