@@ -33,6 +33,8 @@ _BESIDE = {  # what is no model, by module
     "tables.text": "TextFeatures",
     "files.store": "load save",
     "files.onnx": "to_onnx",
+    "files.sql": "to_sql",
+    "models.sets": "calibrate_sets predict_set",
     "files.onnx_inputs": "onnx_inputs",
     "judge.bias_variance": "bias_variance",
     "judge.bias_variance_curve": "bias_variance_curve",

@@ -7,6 +7,7 @@ from separatrix.data.engine import engine as engine
 from separatrix.data.interrupts import keep_going as keep_going
 from separatrix.files.onnx import to_onnx as to_onnx
 from separatrix.files.onnx_inputs import onnx_inputs as onnx_inputs
+from separatrix.files.sql import to_sql as to_sql
 from separatrix.files.store import load as load
 from separatrix.files.store import save as save
 from separatrix.judge.bias_variance import bias_variance as bias_variance
@@ -42,6 +43,7 @@ from separatrix.models.linear.anova import anova as anova
 from separatrix.models.linear.glm import GeneralizedLinearModel as GeneralizedLinearModel
 from separatrix.models.linear.least_squares import LeastSquaresClassifier as LeastSquaresClassifier
 from separatrix.models.linear.logistic import LogisticRegression as LogisticRegression
+from separatrix.models.linear.ordinal import OrdinalRegression as OrdinalRegression
 from separatrix.models.margin.kernel_perceptron import KernelPerceptron as KernelPerceptron
 from separatrix.models.margin.linear_svc import LinearSVC as LinearSVC
 from separatrix.models.margin.linear_svr import LinearSVR as LinearSVR
@@ -53,6 +55,8 @@ from separatrix.models.margin.subgradient_svc import SubgradientSVC as Subgradie
 from separatrix.models.margin.svc import SVC as SVC
 from separatrix.models.margin.svm_path import svm_path as svm_path
 from separatrix.models.margin.svr import SVR as SVR
+from separatrix.models.sets import calibrate_sets as calibrate_sets
+from separatrix.models.sets import predict_set as predict_set
 from separatrix.solve.separator import linear_separator as linear_separator
 from separatrix.tables.encode import TableEncoder as TableEncoder
 from separatrix.tables.read import read as read

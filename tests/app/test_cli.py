@@ -20,7 +20,7 @@ from separatrix.files.store import load  # noqa: E402
 from separatrix.tables.read import read  # noqa: E402
 from tests.app.said import one_sentence  # noqa: E402
 
-COMMANDS = ("compare", "fit", "predict", "report", "explain", "separability", "doctor", "bench")
+COMMANDS = ("compare", "fit", "predict", "report", "explain", "separability", "sql", "doctor", "bench")
 
 
 # ---- help and usage ----

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sqlite3
 import subprocess
 import sys
 
@@ -86,7 +87,7 @@ def test_predict_json_lines_and_files(mixed, run, tmp_path):
     said = pd.read_csv(tmp_path / "new" / "o.tsv", sep="\t")["predicted"].tolist()
     assert said == [m["predicted"] for m in made]
     assert pd.read_json(tmp_path / "new" / "o.jsonl.gz", lines=True)["predicted"].tolist() == said
-    code, _, said = run("predict", mixed / "naive-bayes.sepx", mixed / "mixed.csv", "--out", "o.xlsx")
+    code, _, said = run("predict", mixed / "naive-bayes.sepx", mixed / "mixed.csv", "--out", "o.ods")
     assert code == 2 and ".jsonl" in said
 
 
@@ -233,3 +234,79 @@ def test_bench_runs_what_is_in_the_folder(run, tmp_path, monkeypatch):
     monkeypatch.setattr("separatrix.app.commands.bench.home", lambda: None)
     code, _, said = run("bench")
     assert code == 1 and one_sentence(said)
+
+
+def test_predictions_of_sheets_and_tables_stand_beside_their_columns(run, mixed, tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    frame = pd.read_csv(mixed / "mixed.csv", dtype=str, keep_default_na=False)
+    base = sqlite3.connect(tmp_path / "shop.db")
+    frame.to_sql("orders", base, index=False)
+    base.commit()
+    base.close()
+    model = mixed / "logistic.sepx"
+    _, plain, _ = run("predict", model, mixed / "mixed.csv", "--proba", "--quiet")
+    code, out, _ = run("predict", model, "shop.db::orders", "--proba", "--quiet")
+    assert code == 0 and out == plain
+    code, _, said = run("predict", model, "shop.db::orders", "--proba", "--out", "made.xlsx", "--rows", "40")
+    assert code == 0 and "90 rows in made.xlsx" in said
+    sheet = list(openpyxl.load_workbook("made.xlsx").active.iter_rows(values_only=True))
+    wanted = list(csv.reader(io.StringIO(plain)))
+    assert len(sheet) == 91 and list(sheet[0]) == wanted[0]
+    assert [row[0] for row in sheet] == [row[0] for row in wanted]
+    assert [row[-1] for row in sheet[1:]] == pytest.approx([float(row[-1]) for row in wanted[1:]], rel=1e-15)
+    code, out, _ = run("predict", model, "made.xlsx", "--only", "--quiet")
+    assert code == 0 and out.splitlines() == ["predicted", *[row[-3] for row in wanted[1:]]]
+    code, out, _ = run("predict", model, mixed / "mixed.csv", "--only", "--proba", "--out", "a.jsonl")
+    held = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
+    assert code == 0 and len(held) == 90 and list(held[0]) == ["predicted", "p(no)", "p(yes)"]
+    code, _, said = run("predict", model, "shop.db::order")
+    assert code == 1 and one_sentence(said) and "there are 'orders'" in said
+    code, _, said = run("fit", "logistic", "shop.db::orders", "--target", "class", "--quiet")
+    assert code == 0 and (tmp_path / "out/shop-orders/logistic.sepx").exists()
+
+
+def test_sets_of_classes(run, mixed, tmp_path):
+    """From a comparison by its scores out of fold, from a fit by rows kept apart."""
+    table = read("iris")
+    frame = table.frame.assign(species=table.labels).drop_duplicates()
+    frame[::2].to_csv("train.csv", index=False)
+    frame[1::2].to_csv("apart.csv", index=False)
+    assert run("compare", "train.csv", "--models", "lda,logistic", "--quiet", "--budget", "0")[0] == 0
+    model = "out/train/model.sepx"
+    code, out, said = run("predict", model, "apart.csv", "--sets", "0.9", "--proba")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert code == 0 and "about 0.9 of rows, by 75 scores out of fold" in said
+    assert list(rows[0])[-1] == "set" and np.mean([r["species"] in r["set"].split("|") for r in rows]) > 0.8
+    code, out, _ = run("predict", model, "apart.csv", "--sets", "0.95", "--by-class", "--only")
+    assert code == 0 and out.startswith("predicted,set\n")
+    assert run("fit", "lda", "train.csv", "--out", "lda.sepx", "--quiet")[0] == 0
+    code, _, said = run("predict", "lda.sepx", "apart.csv", "--sets", "0.9")
+    assert code == 1 and one_sentence(said) and "--calibrate FILE" in said
+    code, out, said = run("predict", "lda.sepx", "apart.csv", "--sets", "0.9", "--calibrate", "apart.csv")
+    assert code == 0 and "at least 0.9 of rows drawn like the 74 held out" in said
+    code, _, said = run("predict", "lda.sepx", "apart.csv", "--sets", "0.9", "--calibrate", "train.csv")
+    assert code == 1 and one_sentence(said) and "rows kept apart" in said
+    code, _, said = run("predict", model, "apart.csv", "--sets", "0.99")
+    assert (
+        code == 1 and one_sentence(said) and "take 99 out of fold rows with answers, and there are 75" in said
+    )
+    for wrong in ("0", "1", "1.5", "nan"):
+        code, _, said = run("predict", model, "apart.csv", "--sets", wrong)
+        assert code == 2 and one_sentence(said) and "no share between 0 and 1" in said
+    code, _, said = run("predict", model, "apart.csv", "--by-class")
+    assert code == 2 and one_sentence(said) and "add --sets" in said
+
+
+def test_queries(run, mixed, tmp_path):
+    made = mixed / "logistic.sepx"
+    code, out, said = run("sql", made, "--dialect", "duckdb", "--table", "people", "--keep", "id")
+    assert code == 0 and out.startswith("-- LogisticRegression as a query on people, for DuckDB")
+    assert '"p(yes)"' in out and "a query of" in said
+    code, _, said = run("sql", made, "--dialect", "oracle")
+    assert code == 2 and one_sentence(said) and "there are sqlite, duckdb, postgres" in said
+    code, _, said = run("sql", mixed / "extra-trees.sepx")
+    assert code == 1 and one_sentence(said) and "a mean of many trees" in said
+    code, _, said = run("sql", mixed / "mixed.csv")
+    assert code == 1 and "not a model file" in said
+    code, _, said = run("sql", made, "--keep", "predicted")
+    assert code == 1 and one_sentence(said) and "'predicted'" in said

@@ -170,7 +170,7 @@ ODD = {
     "least.csv": (rows(turn("1e-308", "5e-324", "-1e-310")), "", "2 continuous"),
     "infinite.csv": (rows(turn("inf")), "'z' holds 'inf' in row 1", ""),
     "empty-column.csv": (rows(turn("", "NA")), "", "every cell is the same: 'z'"),
-    "quotes.csv": (rows(turn('"say ""hi"", 1"', '"say ""ho"", 2"')), "", "1 nominal"),
+    "quotes.csv": (rows(turn('"say ""hi"", 1"', '"say ""ho"", 2"')), "", "1 leak"),
     "types.csv": (rows(turn("1", "two", "3.5", "2020-01-01", "NA")), "", "--kinds z=continuous"),
     "dates.csv": (rows(turn("2024-01-31", "30.01.2024", "29 Jan 2024")), "", "spelled in several ways"),
     "thousands.csv": (rows(lambda i: f'"{i + 1},{i * 7 % 1000:03d}"'), "", "thousands"),
@@ -248,7 +248,7 @@ def test_ten_thousand_levels(run, brief, tmp_path):
     write(tmp_path / "levels.csv", rows(lambda i: f"w{i // 2}", n=20_000))
     code, out, said = run("compare", "levels.csv", "-m", "logistic")
     assert code == 0 and "logistic" in out and "10,000 levels" in said
-    assert "all 10,000 levels, each rare, pooled as other" in said  # what logistic sees
+    assert "all 10,000 levels, each rare (fewer than 3 rows), pooled as other" in said  # what logistic sees
 
 
 @pytest.mark.slow
@@ -294,3 +294,18 @@ def test_what_a_library_warns_of_is_a_line_of_ours_and_said_once(learned, run, m
     assert code == 0 and len(out.splitlines()) == 31
     assert said.splitlines() == ["  warning: the rows are odd, see --kinds x=nominal", "30 rows"]
     assert run("predict", learned / "m.sepx", learned / "good.csv", "-q", "-o", "o.csv") == (0, "", "")
+
+
+def test_columns_left_out_and_targets_in_doubt_are_said_in_the_command_lines_words(run, brief, tmp_path):
+    lines = ["x,copy,code,class"]
+    lines += [f"{i * 7919 % 101},{'ab'[i % 2]},{i * 31 % 17 + 100},{'yn'[i % 2]}" for i in range(60)]
+    write(tmp_path / "t.csv", "\n".join(lines) + "\n")
+    code, _out, said = run("compare", "t.csv", *MODELS, "--out", "o")
+    assert code == 0 and "--kinds copy=nominal keeps it" in " ".join(said.split()) and "kinds={" not in said
+    code, _, said = run("fit", "logistic", "t.csv", "--kinds", "code=target,copy=nominal", "--out", "m.sepx")
+    assert code == 0 and "'code' (target): the share of y in each of 17 levels" in said
+    assert "'copy' (nominal): 0 or 1 for" in said
+    grades = "x,y\n" + "".join(f"{i % 13},{i * 37 % 23}\n" for i in range(460))
+    write(tmp_path / "g.csv", grades)
+    code, _, said = run("fit", "naive-bayes", "g.csv", "--out", "g.sepx")
+    assert code == 0 and "23 different numbers from 0 to 22, taken for 23 classes (460 rows)" in said

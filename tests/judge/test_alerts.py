@@ -99,7 +99,7 @@ def test_identifiers():
     assert not [a for a in found if a.kind == "leakage"]
     assert {infer_kinds(frame, None)[name] for name in told} == {"identifier"}
     for a in told.values():  # what no model sees need not be left out by hand
-        assert a.severity == "note" and a.sentence.endswith("and is left out")
+        assert a.severity == "note" and "and is left out; kinds=" in a.sentence
     given = alerts(frame, y, kinds={"row": "discrete", "name": "nominal", "customer_id": "discrete"})
     told = {a.column: a for a in given if a.kind == "identifier"}
     assert set(told) == {"row", "name", "customer_id"}
@@ -207,3 +207,13 @@ def test_kinds_overrule():
     X, y = clean(100)
     frame = pd.DataFrame({"x": X[:, 0], "name": [f"person {i}" for i in range(100)]})
     assert alerts(frame, y, kinds={"name": "text"}) == []
+
+
+def test_copies_of_the_answer_are_left_out_and_the_way_to_keep_them_is_said():
+    X, y = clean()
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(copy=np.where(y == 1, "ja", "nein"))
+    (found,) = alerts(frame, y)
+    assert (found.kind, found.column, found.severity) == ("leakage", "copy", "warning")
+    assert "is left out; kinds={'copy': 'nominal'} keeps it" in found.sentence
+    (kept,) = alerts(frame, y, kinds={"copy": "nominal"})
+    assert kept.severity == "serious" and "separates the classes alone" in kept.sentence

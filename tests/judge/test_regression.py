@@ -109,9 +109,11 @@ def test_the_same_seed_gives_the_same_numbers_on_any_number_of_threads() -> None
 def test_counts_and_positive_numbers_have_their_families() -> None:
     X, _ = made(80)
     counts = np.random.default_rng(0).poisson(np.exp(0.3 * X[:, 0]))
-    suited = lambda y: {
-        m for m, c in REGRESSORS.items() if not c.unsuited(TableFacts.of(X, y, task="numbers"))
-    }  # noqa: E731
+
+    def suited(y: np.ndarray) -> set[str]:
+        facts = TableFacts.of(X, y, task="numbers")
+        return {m for m, c in REGRESSORS.items() if not c.unsuited(facts)}
+
     assert "poisson_regression" in suited(counts) and "gamma_regression" not in suited(counts)
     assert "gamma_regression" in suited(counts + 0.5) and "poisson_regression" not in suited(counts + 0.5)
     assert not {"poisson_regression", "gamma_regression"} & suited(counts - 1.0)

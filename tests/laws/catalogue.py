@@ -32,7 +32,8 @@ ANSWERS = (
 STATE = {
     "coef_", "intercept_", "theta_", "var_", "class_prior_", "class_log_prior_", "feature_log_prob_", "means_",
     "priors_", "covariance_", "dual_coef_", "support_vectors_", "estimator_weights_", "alphas_", "centers_",
-    "scalings_", "xbar_", "offset_", "bin_edges_", "rotations_", "left_weights_", "right_weights_", "idf_",
+    "scalings_", "thresholds_", "xbar_", "offset_", "bin_edges_", "rotations_", "left_weights_", "right_weights_",
+    "idf_",
 }  # fmt: skip
 
 # fitted numbers that only tell of the fit
@@ -51,6 +52,7 @@ ONLY_TOLD = {
     ("ComplementNB", "class_log_prior_"),
     ("GeneralizedLinearModel", "covariance_"),
     ("LogisticRegression", "covariance_"),
+    ("OrdinalRegression", "covariance_"),
     ("TextFeatures", "idf_"),  # of counts; with tf-idf it is state
 }
 

@@ -48,6 +48,8 @@ CASES: dict[str, Callable[[], Any]] = {
     "X with infinity": lambda: s.LinearSVC().fit(endless, two),
     "X of words": lambda: s.LogisticRegression().fit(words, two),
     "X of words, svc": lambda: s.SVC().fit(words, two),
+    "X of words, naive bayes": lambda: s.GaussianNB().fit(words, two),
+    "X of dates, naive bayes": lambda: s.GaussianNB().fit(np.full((30, 2), np.datetime64("2024-02-28")), two),
     "X and y of different lengths": lambda: s.GaussianNB().fit(X, two[:-1]),
     "no rows": lambda: s.LogisticRegression().fit(X[:0], two[:0]),
     "one class": lambda: s.LogisticRegression().fit(X, np.zeros(30)),

@@ -73,3 +73,13 @@ def test_what_is_at_a_bound_beyond_doubt_is_not_kept():
     keep = np.zeros(9, bool)
     settled(v, beta, np.zeros(5), np.ones(5), 1.0, -1.0, np.array([8, 1, 2, 3, 4]), keep)
     assert np.flatnonzero(keep).tolist() == [1, 2, 4]
+
+
+def test_the_larger_and_the_smaller_are_so_of_either_precision():
+    for dtype in (np.float32, np.float64):
+        K = np.eye(5, dtype=dtype)
+        v = np.array([0.5, -2.0, 1.5, 0.0, -0.5], dtype)
+        beta, low, high = np.zeros(5), np.full(5, -1.0), np.ones(5)
+        steps, gained, _ = pairs(K, np.arange(5), v, beta, low, high, 1e-9, 0.0, 1, -np.inf)
+        # the largest slope rises, and of its partners the one that gains most falls
+        assert steps == 1 and beta.tolist() == [0, -1.0, 1.0, 0, 0] and gained == pytest.approx(3.5 - 1.0)

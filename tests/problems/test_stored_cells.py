@@ -9,7 +9,14 @@ from separatrix.data.engine import engine
 from separatrix.data.rows import Rows
 from separatrix.problems.coordinates import Coordinates
 from separatrix.problems.objective import Memo, Objective
-from separatrix.problems.stored_cells import add_back, longest, pairs_hessian, pairs_pay, stored_scores
+from separatrix.problems.stored_cells import (
+    add_back,
+    longest,
+    pairs_cost,
+    pairs_hessian,
+    pairs_pay,
+    stored_scores,
+)
 
 RNG = np.random.default_rng(0)
 X = sparse.random(400, 40, 0.06, "csr", random_state=0)
@@ -61,3 +68,14 @@ def test_a_sweep_of_second_order_is_that_of_dense_rows(weight, intercept, grid):
     assert a.radius == pytest.approx(b.radius, rel=1e-12)
     np.testing.assert_allclose(a.gradient, b.gradient, atol=1e-13)
     np.testing.assert_allclose(a.hessian, b.hessian, atol=1e-12)
+
+
+@pytest.mark.parametrize("density", [0.0, 0.01, 0.05, 0.2, 0.6, 1.0])
+@pytest.mark.parametrize("p", [3, 20, 80])
+def test_pairs_pay_by_their_price_however_it_is_bounded(density, p):
+    rng = np.random.default_rng(p)
+    for n in (1, 50):
+        cells = rng.random((n, p)) < density * rng.random((n, 1)) * 2  # rows of many lengths
+        X = sparse.csr_matrix(cells.astype(float))
+        for q in (1, p, p + 1, 5 * p):
+            assert pairs_pay(X, q) == (pairs_cost(X) < n * q * q)

@@ -49,6 +49,31 @@ def test_the_choice_goes_by_cost(monkeypatch):
     assert linear._choose(draw(3)) is LBFGS
 
 
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_wide_rows_of_a_dear_hessian_are_fitted_by_gradients_and_proven(k, monkeypatch):
+    monkeypatch.setattr(linear, "SPAN_FACTOR", 20)
+    problem = draw(6, k, n=40, p=90, ridge=0.01)
+    fit = minimise(problem, None, tol=1e-4, max_iter=300)
+    assert fit.solver == "lbfgs" and fit.outcome.stopped_by == "gap ≤ tol"
+    exact = minimise(problem, NEWTON, tol=1e-4, max_iter=300)
+    assert exact.outcome.gap <= fit.outcome.gap <= 1e-8 * fit.outcome.value
+    assert fit.outcome.value - exact.outcome.value <= fit.outcome.gap
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_newton_takes_over_where_gradients_crawl(k, monkeypatch):
+    monkeypatch.setattr(linear, "SPAN_FACTOR", 20)
+    monkeypatch.setattr(linear, "SPAN_STEPS", 3)
+    problem = draw(6, k, n=40, p=90, ridge=1e-4)
+    fit = minimise(problem, None, tol=1e-4, max_iter=300)
+    exact = minimise(problem, NEWTON, tol=1e-4, max_iter=300)
+    assert fit.solver == "newton" and fit.outcome.iterations > 3
+    assert fit.outcome.value - exact.outcome.value <= max(fit.outcome.gap, 1e-15) <= 1e-8 * fit.outcome.value
+    # no more steps than were asked for: then it is gradients alone that were cut short
+    short = minimise(problem, None, tol=1e-4, max_iter=2)
+    assert short.solver == "lbfgs" and short.outcome.stopped_by == "max_iter reached"
+
+
 @pytest.mark.parametrize("name", ["newton", "lbfgs"])
 def test_a_repeated_column_shares_its_weight_and_is_reported(name):
     problem = draw(4, ridge=0.0)

@@ -107,6 +107,56 @@ def test_rows_that_are_left_out_come_back(every_way, kind):
     np.testing.assert_allclose(got.score, want.score, atol=1e-4)
 
 
+@pytest.mark.parametrize("n", [63, 64, 300])
+@pytest.mark.parametrize("kind", KINDS)
+def test_single_precision_first_proves_its_answer_in_double(every_way, kind, n):
+    X, dual = problem(3, kind, n)
+    kernel = KERNELS[1]
+    fit = minimise(kernel, X, dual, tol=5e-3)
+    other = minimise(kernel, X, dual, tol=5e-3, single=False)
+    assert fit.single and not other.single
+    assert fit.stopped_by == other.stopped_by == "gap ≤ tol"
+    assert abs(fit.dual - other.dual) <= fit.gap + other.gap
+    proof = smo.certify(kernel, X, Dual(**{**vars_of(dual), "start": fit.beta}), fit.levels, 5e-3)
+    scale = 1e-6 * (1.0 + abs(proof.scale))
+    assert abs(proof.dual - fit.dual) <= scale and abs(proof.primal - fit.primal) <= scale
+    support = np.flatnonzero(dual.of_rows(fit.beta, n))
+    np.testing.assert_allclose(fit.score[support], proof.score[support], rtol=1e-10, atol=1e-10)
+
+
+def vars_of(dual):
+    return {name: getattr(dual, name) for name in ("linear", "low", "high", "base", "group", "totals")}
+
+
+def test_what_single_precision_does_not_reach_double_does(every_way):
+    X, dual = problem(8, "hinge", 200)
+    for tol in (1e-4, 1e-9):  # slopes of size 1 are told apart to 2e-5 and no finer
+        fit = minimise(KERNELS[1], X, dual, tol=tol)
+        assert fit.violation <= 1.1 * tol and fit.single == (tol > 1e-5)
+    every_way.setattr(smo_rows.RowsAsked, "_in_vain", lambda run: run.dtype == np.float32)
+    every_way.setattr(smo_rows, "AT_ONCE", 1.0)
+    every_way.setattr(smo_rows, "LOOK_AFTER", 20)
+    late = minimise(KERNELS[1], X, dual)
+    assert late.stopped_by == "gap ≤ tol" and not late.single
+
+
+def test_single_precision_is_left_in_time_where_it_is_too_coarse(every_way):
+    X, dual = problem(9, "nu", 120)
+    for tol in (1e-6, 1e-9):
+        run = smo._Descent(KERNELS[1], X, dual, tol, None, 200.0, True, None, None)
+        assert not run.lightly  # slopes of unknown size
+        run.lightly = True
+        fit = run.solve()
+        assert fit.stopped_by == "gap ≤ tol" and not fit.single and fit.steps < 100_000
+
+
+def test_steps_in_both_precisions_are_counted_and_limited(every_way):
+    X, dual = problem(8, "hinge", 200)
+    many = minimise(KERNELS[1], X, dual, tol=1e-5, shrinking=False).steps
+    few = minimise(KERNELS[1], X, dual, tol=1e-5, max_steps=many - 3, shrinking=False)
+    assert few.steps == many - 3 and few.stopped_by == "max_iter"
+
+
 def test_what_is_known_of_the_start_is_used(every_way):
     X, dual = problem(5, "hinge", 200)
     cold = minimise(KERNELS[1], X, dual, tol=1e-6)

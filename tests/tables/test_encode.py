@@ -279,7 +279,7 @@ def test_words_that_are_all_rare_are_said_to_be():
     )
     encoder = TableEncoder().fit(frame)
     assert (
-        "'word' (nominal): all 150 levels, each rare, pooled as other, and so is a new one"
+        "'word' (nominal): all 150 levels, each rare (fewer than 3 rows), pooled as other, and so is a new one"
         in encoder.describe()
     )
     lone = pd.DataFrame({"x": frame.x, "word": ["a", None, "a"] * 100})

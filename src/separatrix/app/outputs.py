@@ -43,6 +43,13 @@ def growing(path: Path) -> Iterator[IO[str]]:
     ...     during, os.listdir(place)
     (False, ['a.csv'])
     """
+    with whole_file(path) as made, _opened(made, path.suffix.lower() == ".gz") as file:
+        yield file
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[str]:
+    """A name beside the file's to write to: at the end it takes the file's place, and with an error it goes."""
     if path.is_dir():
         raise AppError(f"{path} is a folder; give the name of a file by --out")
     place = Path(os.path.realpath(path))
@@ -50,8 +57,7 @@ def growing(path: Path) -> Iterator[IO[str]]:
     handle, made = tempfile.mkstemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent)
     os.close(handle)
     try:
-        with _opened(made, place.suffix.lower() == ".gz") as file:
-            yield file
+        yield made
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(made, place.stat().st_mode & 0o777 if place.exists() else 0o666 & ~mask)

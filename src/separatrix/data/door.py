@@ -70,10 +70,10 @@ def read_table(
     named = is_frame(X)
     if named:
         _check_feature_names(estimator, X, reset=reset)
-        X = frame_cells(X, missing=missing)
+        X = frame_cells(X, missing=missing, reader=type(estimator).__name__)
     elif type(X).__module__.startswith("cupy"):
         raise TypeError("arrays on a GPU are not read yet: call .get() to bring X to the host")
-    _refuse_dates(X)
+    _refuse_dates(estimator, X)
     X = check_array(
         X, accept_sparse=["csr", "csc", "coo"], dtype="numeric", ensure_all_finite=False, estimator=estimator
     )
@@ -94,11 +94,11 @@ def _is_plain(X: object) -> bool:
     return type(X) is np.ndarray and X.ndim == 2 and X.dtype.char in PLAIN and X.size > 0
 
 
-def _refuse_dates(X: Any) -> None:
+def _refuse_dates(estimator: object, X: Any) -> None:
     dtype = getattr(X, "dtype", None)
     if getattr(dtype, "kind", "") in "mM" and dtype is not None:
         raise ValueError(
-            f"X holds dates or durations ({dtype}): a linear model reads numbers, say which ones "
+            f"X holds dates or durations ({dtype}): {type(estimator).__name__} reads numbers, say which ones "
             "(days since a date, the hour, the month) and give those"
         )
 
@@ -106,7 +106,7 @@ def _refuse_dates(X: Any) -> None:
 def _dask_table(estimator: object, X: Any, *, reset: bool) -> Any:
     if hasattr(X, "_meta") and hasattr(X, "columns"):
         _check_feature_names(estimator, X._meta, reset=reset)
-        frame_cells(X._meta)
+        frame_cells(X._meta, reader=type(estimator).__name__)
     elif X.ndim != 2:
         raise ValueError(f"Expected 2D array, got {X.ndim}D Dask array instead. Reshape your data")
     _check_n_features(estimator, np.empty((1, X.shape[1])), reset=reset)

@@ -96,6 +96,7 @@ def _whole(method: Callable[..., Any]) -> Callable[..., Any]:
         before = dict(self.__dict__)
         fit = FitUnderWay(self)
         fits.append(fit)
+        self.__dict__.pop("conformal_", None)  # how wide sets must be was learned of the model before
         try:
             with nullcontext() if len(fits) > 1 else listening():
                 answer = method(self, *args, **kwargs)

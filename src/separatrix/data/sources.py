@@ -35,8 +35,8 @@ def is_frame(X: object) -> bool:
     return bool(nw.dependencies.is_into_dataframe(X))
 
 
-def frame_cells(X: Any, *, missing: bool = False) -> Any:
-    """The cells of a frame as one array; a column that is not a number is refused by name."""
+def frame_cells(X: Any, *, missing: bool = False, reader: str = "the model") -> Any:
+    """The cells of a frame as one array; a column that is not a number is refused by name, for the ``reader``."""
     import narwhals as nw
 
     plain = _plain_cells(X, missing=missing)
@@ -59,7 +59,7 @@ def frame_cells(X: Any, *, missing: bool = False) -> Any:
         listed = "; ".join(f"column {name!r} is {why}" for name, why in refused[:NAMED])
         more = f"; and {len(refused) - NAMED} more" if len(refused) > NAMED else ""
         raise ValueError(
-            f"{listed}{more}. Linear models read numbers: encode such columns first "
+            f"{listed}{more}. {reader} reads numbers: encode such columns first "
             "(OneHotEncoder for categories, TfidfVectorizer for text), or drop them"
         )
     empty = [(name, column.is_null()) for name, column in columns]

@@ -47,6 +47,8 @@ class Graph:
     (['Mul'], ['c0'])
     """
 
+    most_gaps = 60  # columns of a covariance that is eliminated for rows with missing cells: a few nodes each
+
     def __init__(self) -> None:
         package = onnx()
         self._helper, self._numpy = package.helper, package.numpy_helper

@@ -20,8 +20,6 @@ from separatrix.models.generative.complement import ComplementPart
 from separatrix.models.generative.parts.counted import BagPart, BernoulliPart, LevelsPart
 from separatrix.models.generative.parts.measured import FamilyPart, NormalPart
 
-MOST_COLUMNS = 60  # of a covariance that is eliminated in the graph: a few nodes each
-
 
 def _posterior(g: Graph, model: BaseEstimator, density: str, unknown: str = "") -> Answer:
     """Of a model made by `_now`: log p(x, k), rows no class can have answered by the prior as the model does.
@@ -59,7 +57,7 @@ def _gaussian(g: Graph, model: BaseEstimator, cells: Cells) -> Answer:
         density = g.concat([_quadratic(g, X, mean, *own) for mean, own in zip(model.means_, shapes)])
     unknown = ""
     varies = np.flatnonzero(~model._flat)
-    if len(varies) <= MOST_COLUMNS:
+    if len(varies) <= g.most_gaps:
         empty = g.sum(g.double(g.op("IsNaN", X)))
         some = g.op("Greater", g.op("ReduceSum", empty, keepdims=0), 0.0)
         gaps = g.op("Greater", empty, 0.0)
@@ -68,7 +66,7 @@ def _gaussian(g: Graph, model: BaseEstimator, cells: Cells) -> Answer:
     elif model._in_em:
         raise OnnxExportError(
             f"{type(model).__name__} was trained on rows with missing cells in {len(varies)} columns, and its graph "
-            f"answers such rows in {MOST_COLUMNS} at most: export GaussianNB, or a model fitted to complete rows"
+            f"answers such rows in {g.most_gaps} at most: export GaussianNB, or a model fitted to complete rows"
         )
     else:
         unknown = g.op("Greater", g.sum(g.double(g.op("IsNaN", X))), 0.0)

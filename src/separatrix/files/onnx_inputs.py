@@ -22,7 +22,8 @@ from separatrix.files.graph import Input, OnnxExportError
 from separatrix.files.onnx_encode import words_of
 from separatrix.files.onnx_tables import table_inputs
 from separatrix.tables import learned as cells_of
-from separatrix.tables.encode import TableEncoder, as_frame
+from separatrix.tables.encode import TableEncoder
+from separatrix.tables.frames import as_frame
 from separatrix.tables.table import lacks
 from separatrix.tables.text import TextFeatures
 
@@ -63,13 +64,17 @@ def onnx_inputs(
     return {inputs[0].name: np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)}
 
 
-def taken_apart(model: BaseEstimator, encoder: Any) -> tuple[Any, list[Any]]:
-    """The model itself, and the transformers before it in order; all fitted, and the model with probabilities."""
+def taken_apart(model: BaseEstimator, encoder: Any, scores: bool = False) -> tuple[Any, list[Any]]:
+    """The model itself, and the transformers before it in order; all fitted, and the model with probabilities.
+
+    ``scores``: a model that has none will do.
+    """
     steps = [] if encoder is None else [encoder]
     while type(model).__name__ == "Pipeline" and hasattr(model, "steps"):
         steps += [step for _, step in model.steps[:-1]]
         model = model.steps[-1][1]
-    if type(model).__name__ != "GeneralizedLinearModel" and not hasattr(model, "predict_proba"):
+    known = scores or type(model).__name__ == "GeneralizedLinearModel" or hasattr(model, "predict_proba")
+    if not known:
         way = ': say calibrate="sigmoid"' if hasattr(model, "calibrate") else ""
         raise OnnxExportError(f"{type(model).__name__} has no probabilities to export{way}")
     for part in (*steps, model):

@@ -163,6 +163,16 @@ def _glm(g: Graph, model: BaseEstimator, cells: Cells) -> Answer:
     return Answer(found, found)
 
 
+@converter("OrdinalRegression")
+def _ordinal(g: Graph, model: BaseEstimator, cells: Cells) -> Answer:
+    coef, thresholds = model._numbers()
+    ends = g.sub(thresholds[None], linear(g, cells.numbers(), coef, 0.0, "OrdinalRegression"))
+    below = mean_of(g, {"logit": "Logit", "probit": "Probit", "cloglog": "CLogLog"}[model.link], ends)
+    none, all_ = (g.constant_rows(below, np.array([value])) for value in (0.0, 1.0))
+    found = g.sub(g.concat([below, all_]), g.concat([none, below]))
+    return Answer(found, found)
+
+
 def mean_of(g: Graph, link: str, eta: str) -> str:
     """g⁻¹(η) of a link by name."""
     match link:

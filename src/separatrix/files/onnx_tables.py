@@ -2,7 +2,7 @@
 
     numbers    (x − mean)/scale, the median where x is NaN; 0 and 1 for NaN, where training had missing cells
     words      0 and 1 for each level kept, then "other" and missing, where training had them; a new level is "other",
-               or 0 in all
+               or 0 in all; or the target's means in each level; hashed columns are refused
     dates      the parts that varied in training (onnx_dates.py), standardised; the mean where missing, and a sign
     text       its bag of words (onnx_text.py)
     sparse     x/scale, 0 where x is NaN
@@ -25,12 +25,15 @@ from separatrix.files.graph import ML, Cells, Graph, Input, OnnxExportError
 from separatrix.files.onnx_dates import DateMoments
 from separatrix.files.onnx_text import bags
 from separatrix.tables import learned
+from separatrix.tables.coded_levels import HashedColumn, TargetColumn
 from separatrix.tables.encode import DAYS, MONTHS, TableEncoder
 
 SPARSE = "sparse"
 KIND: dict[type, str] = {
     learned.NumberColumn: "numbers",
     learned.LevelColumn: "words",
+    TargetColumn: "words",
+    HashedColumn: "words",
     learned.DateColumn: "moments",
     learned.WordColumn: "documents",
 }
@@ -93,7 +96,7 @@ def _read(encoder: TableEncoder) -> list[learned.LearnedColumn]:
     """The parts that become columns."""
     parts: list[learned.LearnedColumn] = []
     for part in encoder._used():
-        if isinstance(part, learned.LevelColumn) and part.gaps and "" in part.levels:
+        if isinstance(part, (learned.LevelColumn, TargetColumn)) and part.gaps and "" in part.levels:
             raise OnnxExportError(
                 f"column {part.name!r} has missing cells and the level '', and '' stands for both in ONNX: "
                 "name the level by a word"
@@ -107,6 +110,13 @@ def _one(g: Graph, encoder: TableEncoder, part: learned.LearnedColumn, column: s
     """The columns of one column: (n, width)."""
     if isinstance(part, learned.LevelColumn):
         return _ones(g, part, column)
+    if isinstance(part, TargetColumn):
+        return _means(g, part, column, encoder.standardize)
+    if isinstance(part, HashedColumn):
+        raise OnnxExportError(
+            f"column {part.name!r} is hashed, as it has {part.count:,} levels, and ONNX has no such hash: pool its "
+            f"rare levels by TableEncoder(max_levels=10_000), or code it by kinds={{{part.name!r}: 'target'}}"
+        )
     if isinstance(part, learned.DateColumn):
         return _dates(g, part, column, encoder.standardize)
     assert isinstance(part, learned.WordColumn)
@@ -144,6 +154,15 @@ def _ones(g: Graph, part: learned.LevelColumn, column: str) -> str:
     return g.double(g.op("Equal", at, np.arange(width).reshape(1, -1)))
 
 
+def _means(g: Graph, part: TargetColumn, column: str, scaled: bool) -> str:
+    """The target's means in each level: words (n, 1) → (n, width)."""
+    place = {level: j for j, level in enumerate(part.levels)}
+    place.setdefault("", len(part.levels))
+    at = g.look_up(column, place, len(part.levels) + 1)
+    rows = part.scaled(part.rows(), scaled)
+    return g.concat([g.take(np.ascontiguousarray(rows[:, k]), at) for k in range(rows.shape[1])])
+
+
 def _dates(g: Graph, part: learned.DateColumn, column: str, scaled: bool) -> str:
     """Dates (n, 1) → their parts, the mean ones where missing, and a sign that says so: (n, width)."""
     moments = DateMoments(g, column, part.origin)
@@ -179,7 +198,7 @@ def _native(g: Graph, encoder: TableEncoder, tensor: dict[str, str]) -> Cells:
             continue
         for part in parts:
             column = tensor[part.name]
-            if isinstance(part, learned.LevelColumn):
+            if isinstance(part, (learned.LevelColumn, TargetColumn, HashedColumn)):
                 blocks.append(_levels(g, encoder, part, column))
             elif isinstance(part, learned.DateColumn):
                 blocks += _calendar(g, column)
@@ -194,11 +213,13 @@ def _native(g: Graph, encoder: TableEncoder, tensor: dict[str, str]) -> Cells:
     return Cells(g, None, tuple(columns), tuple(words), tuple(encoder.get_feature_names_out().tolist()))
 
 
-def _levels(g: Graph, encoder: TableEncoder, part: learned.LevelColumn, column: str) -> tuple[str, int, bool]:
-    if not part.levels and not part.pooled:  # no word in training
+def _levels(
+    g: Graph, encoder: TableEncoder, part: learned.LevelColumn | TargetColumn | HashedColumn, column: str
+) -> tuple[str, int, bool]:
+    if isinstance(part, learned.LevelColumn) and not part.levels and not part.pooled:  # no word in training
         return g.constant_rows(column, np.array([np.nan])), 1, False
-    if part.pooled and len(part.levels) >= encoder.max_levels:
-        known = [*part.levels, *([] if "" in part.levels else [""])]
+    if isinstance(part, learned.LevelColumn) and (shown := encoder._shown(part)):
+        known = [*shown, *([] if "" in shown else [""])]
         kept: dict[str, Any] = {"keys_strings": known, "values_strings": known}
         column = g.op("LabelEncoder", column, domain=ML, **kept, default_string=part.other)
     return column, 1, True

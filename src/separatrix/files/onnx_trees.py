@@ -34,13 +34,18 @@ def _tree_cells(g: Graph, model: BaseEstimator, cells: Cells) -> str:
     if model._nominal is None:
         return cells.numbers()
     X = mixed(g, model._nominal.key, cells)
-    if not model._nominal.levels:
+    groups = model._nominal.groups or {}
+    if not model._nominal.levels and not groups:
         return X
     parts = []
     for j in range(model.n_features_in_):
         x = g.columns(X, [j])
         known = model._nominal.levels.get(j)
-        parts.append(x if known is None else codes_of_levels(g, x, known.tolist(), False, -1.0))
+        if known is not None:
+            x = codes_of_levels(g, x, known.tolist(), False, -1.0)
+        if j in groups:  # a level never seen and a missing cell go the same way
+            x = g.op("Gather", np.append(groups[j], -1).astype(float), _level(g, x, len(groups[j])))
+        parts.append(x)
     return g.concat(parts)
 
 

@@ -20,7 +20,7 @@ from separatrix.data.sources import TableLike
 
 NAMED = 8  # how many columns a sentence lists before it counts the rest
 NUMBERS = {"continuous", "discrete", "number", "whole", "boolean"}
-WORDS = {"nominal", "category", "text"}
+WORDS = {"nominal", "target", "category", "text"}
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,10 @@ def _estimator(model: BaseEstimator) -> None:
         widths.append(np.shape(state["coef_"])[-1])
         if state.get("_limit") is not None:
             widths.append(np.shape(state["_limit"][0].coef)[-1])
+    if "thresholds_" in state and "coef_" in state:  # ordered classes
+        widths.append(len(state["coef_"]))
+        if state.get("_limit") is not None:
+            widths.append(len(state["_limit"][0]))
     if vectors is not None and getattr(model, "kernel", None) != "precomputed":
         widths.append(vectors.shape[1])
     for width in widths:

@@ -6,6 +6,7 @@
                   a frame's columns of that kind no model sees
     duplicates    rows equal in every column: in cross-validation one is asked what the other was told
     conflict      equal rows with different labels: no model gets all of them right
+    target        numbers that look like a quantity, classes that look ordered, classes of one row (target_alerts.py)
     constant, correlated, rare levels, missing cells, imbalance, wide (more columns than rows)
 
 Notes [726] "Learning curve for Twenty News Groups". Row V1. Shapes: X (n, p), y (n,). Cost: O(np log n); pairs of
@@ -26,38 +27,25 @@ from numpy.typing import ArrayLike
 from separatrix.core.numerics import FloatArray
 from separatrix.core.words import and_more
 from separatrix.data.door import read_labels
+from separatrix.judge.alert import SEVERITIES, Alert
 from separatrix.judge.decomposition import equal_rows
 from separatrix.judge.facts import read_X
+from separatrix.judge.target_alerts import MANY, target_alerts
 
-SEVERITIES = ("serious", "warning", "note")
+__all__ = ["SEVERITIES", "Alert", "alerts"]
+
 TAKEN_AWAY = 0.97  # of the majority's error, by one column
 CHANCE = 1e-6
 CLOSE = 1e-4  # of a correlation of 1: a copy of the target
 NEARLY_ALL = 0.95
-MANY = 20  # rows that prove something
 MUCH = 0.05  # of the rows
 RARE = 5  # rows of a level
-SMALL, TINY = 0.1, 0.02  # share of the smallest class
 NAMED = 6  # columns a sentence lists
 TOLD = 2  # columns with levels of one class only, told one by one where they are many
-CLEAR = 0.8  # share of the largest class from which accuracy says little
 UNSEEN = ("text", "date")  # kinds of columns that are not looked into
 PAIRS = 2_000  # columns beyond which pairs are not looked at
 SAMPLE = 2_000  # rows looked at first for pairs
 ID_NAME = re.compile(r"(?i)(.*[_\W])?(id|uid|uuid|guid|key|index|idx|row_?(no|nr|number)|record|serial)")
-
-
-@dataclass(frozen=True)
-class Alert:
-    """Something to know before trusting a score: its kind, how bad, the column (None: the table), and a sentence."""
-
-    kind: str
-    severity: str
-    column: str | None
-    sentence: str
-
-    def __str__(self) -> str:
-        return f"{self.severity}: {self.sentence}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +97,7 @@ def alerts(
         found = [a for a in _rows(X, codes) if a.kind == "duplicates"]
     else:
         classes, codes = read_labels(y, n)
-        found = [*_classes(classes, codes), *_rows(X, codes)]
+        found = [*target_alerts(classes, codes), *_rows(X, codes)]
     if p >= n:
         found.append(
             Alert(
@@ -124,7 +112,7 @@ def alerts(
                 Alert("constant", "note", None, f"{len(empty):,} columns are 0 in every row and tell nothing")
             )
     else:
-        columns = list(_columns(X, kinds))
+        columns = list(_columns(X, kinds, classes[codes]))
         own = [_identifier(c) for c in columns]
         told = {alert.column for alert in own if alert}
         found += [alert for alert in own if alert]
@@ -152,7 +140,7 @@ def _copies(columns: list[_Column], y: FloatArray) -> Iterator[Alert]:
 # ---- columns ----
 
 
-def _columns(X: Any, kinds: Mapping[str, str] | None) -> Iterator[_Column]:
+def _columns(X: Any, kinds: Mapping[str, str] | None, labels: np.ndarray) -> Iterator[_Column]:
     if not hasattr(X, "columns"):
         for j in range(X.shape[1]):
             numbers = np.asarray(X[:, j], dtype=float)
@@ -160,13 +148,13 @@ def _columns(X: Any, kinds: Mapping[str, str] | None) -> Iterator[_Column]:
         return
     import pandas as pd
 
-    from separatrix.tables.kinds import infer_kinds
+    from separatrix.tables.kinds import LEFT_OUT, infer_kinds
 
-    known = infer_kinds(X, dict(kinds) if kinds else None)
+    known = infer_kinds(X, dict(kinds) if kinds else None, labels)
     for j, name in enumerate(map(str, X.columns)):
         column, kind = X.iloc[:, j], known[name]
         if kind in ("continuous", "discrete") or (
-            kind in ("identifier", "constant") and pd.api.types.is_numeric_dtype(column.dtype)
+            kind in LEFT_OUT and pd.api.types.is_numeric_dtype(column.dtype)
         ):
             yield _of_numbers(name, column.to_numpy(dtype=float, na_value=np.nan), kind)
         else:
@@ -217,6 +205,9 @@ def _leakage(column: _Column, codes: np.ndarray, classes: np.ndarray) -> tuple[i
     share = np.bincount(codes, minlength=len(classes)) / len(codes)
     wrong = 1 - share.max()
     right = _alone(column, codes)
+    if column.kind == "leak":
+        told = f"{column.said} gives the answer away alone, and is left out; {_keeps(column)}"
+        return 0, Alert("leakage", "warning", column.name, told)
     if wrong > 0 and len(codes) >= MANY and 1 - (1 - right) / wrong >= TAKEN_AWAY:
         how = "separates the classes alone" if right == 1 else f"alone predicts {right:.1%} of the rows"
         told = f"{column.said} {how}: is it known before the answer is? If not, leave it out"
@@ -290,10 +281,16 @@ def _stretches(column: _Column, codes: np.ndarray, width: int) -> np.ndarray:
 
 def _identifier(column: _Column) -> Alert | None:
     n, seen = len(column.codes), int((~column.missing).sum())
+    if column.kind == "identifier":
+        told = f"{len(column.levels):,} different values in {n:,} rows"
+        return Alert(
+            "identifier", "note", column.name,
+            f"{column.said} looks like an identifier ({told}) and is left out; {_keeps(column)}",
+        )  # fmt: skip
     if column.kind in UNSEEN or seen < MANY or len(column.levels) < NEARLY_ALL * seen:
         return None
     why = ""
-    if column.numbers is None or column.kind == "identifier":
+    if column.numbers is None:
         why = f"{len(column.levels):,} different values in {n:,} rows"
     else:
         values = column.numbers[~column.missing]
@@ -305,29 +302,17 @@ def _identifier(column: _Column) -> Alert | None:
             why = "every value is different"
     if not why:
         return None
-    told = f"{column.said} looks like an identifier ({why})"
-    if column.kind == "identifier":
-        return Alert("identifier", "note", column.name, f"{told} and is left out")
-    return Alert("identifier", "warning", column.name, f"{told}: leave it out")
+    return Alert(
+        "identifier", "warning", column.name, f"{column.said} looks like an identifier ({why}): leave it out"
+    )
 
 
-# ---- rows and classes ----
+def _keeps(column: _Column) -> str:
+    many = column.numbers is not None and len(column.levels) > MANY and not ID_NAME.fullmatch(column.name)
+    return f"kinds={{{column.name!r}: {'continuous' if many else 'nominal'!r}}} keeps it"
 
 
-def _classes(classes: np.ndarray, codes: np.ndarray) -> Iterator[Alert]:
-    counts = np.bincount(codes, minlength=len(classes))
-    share, least = counts.min() / len(codes), int(counts.argmin())
-    if share < min(SMALL, 0.5 / len(classes)):
-        labels, top = classes.tolist(), counts.max() / len(codes)
-        told = f"class {labels[least]!r} has {counts.min():,} of {len(codes):,} rows ({share:.1%})"
-        if top > CLEAR:
-            told += (
-                f", and always saying {labels[int(counts.argmax())]!r} is right in {top:.1%}: accuracy says little, "
-                "look at log loss or AUC"
-            )
-        else:
-            told += ": little is learned of it, and scores of it are rough"
-        yield Alert("imbalance", "warning" if share < TINY or counts.min() < MANY else "note", None, told)
+# ---- rows ----
 
 
 def _rows(X: Any, codes: np.ndarray) -> Iterator[Alert]:
@@ -412,7 +397,7 @@ def _twins(columns: list[_Column]) -> Iterator[Alert]:
         pairs += [(numbers[i], numbers[j]) for i, j in _correlated([c.numbers for c in numbers])]
     seen: dict[bytes, _Column] = {}
     for c in columns:
-        if c.numbers is None and len(c.levels) > 1 and c.kind not in (*UNSEEN, "identifier"):
+        if c.numbers is None and len(c.levels) > 1 and c.kind not in (*UNSEEN, "identifier", "leak"):
             key = c.codes.tobytes()  # numbered by first appearance, so that names do not matter
             if key in seen:
                 pairs.append((seen[key], c))

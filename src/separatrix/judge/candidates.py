@@ -127,7 +127,7 @@ def _naive_bayes(facts: TableFacts, seed: int, scoring: str) -> Any:
     else:
         numbers = ["gaussian"] * facts.p
     grid: list[dict[str, Any]] = [{"families": "auto"}, {"families": numbers}] if numbers else [{}]
-    if facts.has("nominal", "date"):  # alpha smooths levels
+    if facts.has("nominal", "target", "date"):  # alpha smooths levels
         grid = [{**setting, "alpha": 1.0} for setting in grid]
         grid += [{**grid[0], "alpha": a} for a in (0.1, 10.0)]
     return Tuned(NaiveBayes(), grid, scoring=scoring, random_state=seed)

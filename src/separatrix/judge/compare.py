@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
@@ -47,6 +46,7 @@ from separatrix.judge.scores import METRICS, Interval, metric_of, read_cost
 from separatrix.judge.threshold import Threshold, check_threshold, out_of_fold
 from separatrix.judge.tuning import settled
 from separatrix.models.parameters import seed_of, threads
+from separatrix.models.sets import Pipeline
 
 RANKED_BY = (
     "log_loss", "accuracy", "auc", "cost", "brier", "balanced_accuracy", "mcc", "precision", "recall", "f1",
@@ -104,8 +104,9 @@ def compare(
         "recall", "f1", "average_precision" or "cost"; of numbers "rmse" (None), "mae" or "r2"
     cost : (K, K), C_kl the cost of saying l when k is true, or {(true, said): cost}; for ``metric="cost"``
     positive : of two classes the one that precision, recall and F₁ are of; None for the rarer
-    threshold : None, or by what the winner's threshold on P(positive) is chosen, out of fold: "f1", "mcc", "accuracy",
-        "balanced_accuracy" or "cost"; ``best_model`` then answers by it, and ``found.threshold`` says which it is
+    threshold : None, or by what the winner's threshold on P(positive) is chosen, out of fold: "f1", "mcc",
+        "accuracy", "balanced_accuracy" or "cost"; ``best_model`` then answers by it, and ``found.threshold`` says
+        which it is
     groups : (n,) values that stay together: no group is learned from and judged in the same fold
     time : (n,) numbers or dates: what is judged comes after what is learned from
     cv : None for 5 folds, twice where the budget lets (fewer where a class is small; rows of a class of fewer than 3
@@ -339,7 +340,7 @@ def fitted_to_all(contest: Contest, name: str, tuned: bool = True, rows: int | N
     if rows is not None and rows < len(labels):
         kept = sample(contest.strata, rows, contest.seed)
         X, labels = _safe_indexing(X, kept), labels[kept]
-    table = X if encoder is None else encoder.fit_transform(X)
+    table = X if encoder is None else encoder.fit_transform(X, labels)
     model = settled(contest.made(name, tuned).fit(table, labels))
     return model if encoder is None else Pipeline([("columns", encoder), ("model", model)])
 

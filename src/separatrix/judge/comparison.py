@@ -26,6 +26,7 @@ from separatrix.judge.ranking import Difference
 from separatrix.judge.reasons import folds_in_words, rows_in_words
 from separatrix.judge.scores import METRICS, Interval, metrics_of
 from separatrix.judge.threshold import Threshold, with_threshold
+from separatrix.models.sets import of_folds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -187,9 +188,25 @@ class Comparison:
 
     @property
     def best_model(self) -> Any:
-        """The best, fitted to all rows; it answers by the threshold, where one was chosen."""
+        """The best, fitted to all rows; it knows its sets (`predict_set`) by its scores out of fold, and answers by
+        the threshold, where one was chosen.
+        """
         model = self.models[self.best]
+        if self.task == "classification" and not hasattr(model, "conformal_"):
+            held = self._out_of_fold(self.best, model)
+            if held is not None:
+                model.conformal_ = held
         return model if self.threshold is None else with_threshold(model, self.threshold)
+
+    def _out_of_fold(self, name: str, model: Any) -> dict[str, Any] | None:
+        """How likely each row's own class was where the row was not fitted to; of several repetitions the first."""
+        P = np.full((len(self.codes), len(self.classes)), np.nan)
+        for result in sorted((r for r in self.folds if r.model == name), key=lambda r: r.split):
+            if result.P is None or not hasattr(model, "predict_proba"):
+                return None
+            first = np.isnan(P[result.test]).any(axis=1)
+            P[result.test[first]] = result.P[first]
+        return of_folds(np.asarray(self.classes).tolist(), self.codes, P, model)
 
     @property
     def equals(self) -> tuple[str, ...]:
@@ -424,8 +441,8 @@ class Comparison:
         floor = next((d for d in self.differences if d.model in FLOORS and d.mean < 0), None)
         if floor is not None:
             said.append(
-                f"No model does better than {self.floor_words} ({floor.model}), by {abs(floor.mean):.3g} of {by}: the "
-                "columns may say nothing of the target."
+                f"No model does better than {self.floor_words} ({floor.model}), by {abs(floor.mean):.3g} of {by}: "
+                "the columns may say nothing of the target."
             )
             same = [m for m in same if m not in FLOORS]
         if same:

@@ -46,7 +46,9 @@ class EncodedSplits:
     def _fresh(self, train: np.ndarray, test: np.ndarray, form: str | None) -> tuple[Any, Any]:
         A, B = _safe_indexing(self.contest.X, train), _safe_indexing(self.contest.X, test)
         encoder = encoder_of(self.contest.facts, form)
-        return (A, B) if encoder is None else (encoder.fit_transform(A), encoder.transform(B))
+        if encoder is None:
+            return A, B
+        return encoder.fit_transform(A, self.contest.labels[train]), encoder.transform(B)
 
     def to_encode(self, step: Step) -> float:
         """Seconds to encode a step's rows, where that is not done yet."""

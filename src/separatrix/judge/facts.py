@@ -4,7 +4,8 @@
     encoder_of(facts, form)     TableEncoder of a frame, scaling of an array
 
 Forms: "native" (as they are, words and missing cells too), "linear" (numbers, standardised, words as 0 and 1),
-"counts" (whole numbers). Row V1. Cost: one pass.
+"counts" (whole numbers), "dense" (as "linear", but columns of many levels coded by the target). Row V1.
+Cost: one pass.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ NUMBERS = ("continuous", "discrete")
 
 @dataclass(frozen=True)
 class Target:
-    """Numbers to predict: the least, whether all are whole, how many differ, and their spread (half of what the middle
-    95 % differ by, over two, so that a few huge ones do not count).
+    """Numbers to predict: the least, whether all are whole, how many differ, and their spread (a quarter of what the
+    middle 95 % differ by, so that a few huge ones do not count).
     """
 
     least: float
@@ -85,7 +86,7 @@ class TableFacts:
         if hasattr(X, "columns"):
             from separatrix.tables.kinds import infer_kinds
 
-            known = infer_kinds(X, dict(kinds) if kinds else None)
+            known = infer_kinds(X, dict(kinds) if kinds else None, None if task == "numbers" else y)
             return cls(
                 n, p, classes, counts, True, False, bool(X.isna().any(axis=None)), False, known, task, target
             )
@@ -99,7 +100,7 @@ class TableFacts:
     @property
     def numeric(self) -> bool:
         """Whether every column that is used holds numbers."""
-        return all(k in (*NUMBERS, "identifier", "constant") for k in self.kinds.values())
+        return all(k in (*NUMBERS, "identifier", "leak", "constant") for k in self.kinds.values())
 
     def has(self, *kinds: str) -> bool:
         return any(k in kinds for k in self.kinds.values())
@@ -107,7 +108,7 @@ class TableFacts:
     @property
     def text_only(self) -> bool:
         """Whether text is all there is to go by."""
-        return self.has("text") and not self.has("continuous", "discrete", "nominal", "date")
+        return self.has("text") and not self.has("continuous", "discrete", "nominal", "target", "date")
 
 
 def read_two(y: ArrayLike, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -160,7 +161,7 @@ def read_X(X: Any) -> Any:
     if sp.issparse(X):
         return getattr(X, "tocsr")()  # noqa: B009  the stubs know no method of any sparse matrix
     if hasattr(X, "columns"):
-        from separatrix.tables.encode import as_frame
+        from separatrix.tables.frames import as_frame
 
         return as_frame(X)
     cells = np.asarray(X)
@@ -203,10 +204,10 @@ def encoder_of(facts: TableFacts, form: str | None) -> Any:
     if form is None:
         return None
     if facts.frame:
-        from separatrix.tables.encode import TableEncoder
+        from separatrix.tables.encode import encoder_for
 
-        return TableEncoder(form=form, kinds=dict(facts.kinds))
-    if form != "linear":
+        return encoder_for(form, facts.kinds)
+    if form not in ("linear", "dense"):
         return None
     if facts.sparse:
         return MaxAbsScaler()

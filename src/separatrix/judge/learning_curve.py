@@ -345,7 +345,7 @@ def _score(
     encoder = encoder_of(facts, candidate.form)
     A, B = _safe_indexing(X, train), _safe_indexing(X, test)
     if encoder is not None:
-        A, B = encoder.fit_transform(A), encoder.transform(B)
+        A, B = encoder.fit_transform(A, labels[train]), encoder.transform(B)
     model = candidate.make(facts, seed, "log_loss")
     try:
         model.fit(A, labels[train])

@@ -3,8 +3,8 @@
     REGRESSORS         name → Candidate, as judge/candidates.py has them for classes
     tries              a setting of least root mean squared error on inner folds (:class:`TunedNumbers`)
 
-C and ε of a tube are multiples of the spread of y, since ½‖w‖² + C Σ |y − η|_ε in other units of y is the same problem
-with C and ε in those units. Row P4. Cost: none; a fit is its model's.
+C and ε of a tube are multiples of the spread of y, since ½‖w‖² + C Σ |y − η|_ε in other units of y is the same
+problem with C and ε in those units. Row P4. Cost: none; a fit is its model's.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def _candidates() -> dict[str, Candidate]:
         ),
         Candidate("svr", OF_NUMBERS["svr"].title, _svr, "linear", 2.0, _kernel, most_rows=KERNEL_ROWS),
         Candidate(
-            "bagged_trees_regressor", OF_NUMBERS["bagged_trees_regressor"].title, _bagged, "linear", 1.1, RULES["wide"]
+            "bagged_trees_regressor", OF_NUMBERS["bagged_trees_regressor"].title, _bagged, "dense", 1.1, RULES["wide"]
         ),
         Candidate(
             YARDSTICK, "scikit-learn's histogram gradient boosting", _yardstick, "linear", 1.0, RULES["dense"],

@@ -141,8 +141,8 @@ def check_threshold(by: Any, classes: np.ndarray, numbers: bool, cost: Any) -> N
         )
     if len(classes) != 2:
         raise ValueError(
-            f"a threshold is of two classes, and y has {len(classes)}: leave threshold out, or give cost for answers of "
-            "least expected cost"
+            f"a threshold is of two classes, and y has {len(classes)}: leave threshold out, or give cost for answers "
+            "of least expected cost"
         )
     if by == "cost" and cost is None:
         raise ValueError('threshold="cost" needs cost, a matrix or {(true class, answer): cost}')

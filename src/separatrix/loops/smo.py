@@ -9,13 +9,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.loops.compiled import loop, loop_with
+from separatrix.loops.compiled import instruction, loop, loop_with
 
 TAU = 1e-12  # curvature of a pair that has none
 BINS = 512  # of a histogram; the bits above its number say what a variable may do
 RISE, FALL = 1024, 2048
 FAR = 1e150  # added to a slope to take it out of the running; its square is still a number
 FAR_SINGLE = 1e18
+
+
+@instruction
+def larger(a, b):
+    """The larger of two numbers of one type, neither of them NaN."""
+    return max(a, b)
+
+
+@instruction
+def smaller(a, b):
+    """The smaller of two numbers of one type, neither of them NaN."""
+    return min(a, b)
 
 
 @loop
@@ -121,7 +133,7 @@ def pairs(K, row, v, beta, low, high, tol, share, limit, negative):
         no_fall[t] = zero if beta[t] > low[t] else far
     up = real(-np.inf)
     for t in range(q):
-        up = max(up, v[t] + no_rise[t])
+        up = larger(up, v[t] + no_rise[t])
     for step in range(limit):
         if up < -0.5 * far:
             return step, gained, indefinite
@@ -133,11 +145,11 @@ def pairs(K, row, v, beta, low, high, tol, share, limit, negative):
         own = diagonal[i]
         for t in range(q):
             x = v[t] + no_fall[t]
-            lo = min(lo, x)
-            b = max(up - x, zero)
-            g = b * b / max(own + diagonal[t] - two * Ki[t], tau)
+            lo = smaller(lo, x)
+            b = larger(up - x, zero)
+            g = b * b / larger(own + diagonal[t] - two * Ki[t], tau)
             gain[t] = g
-            best = max(best, g)
+            best = larger(best, g)
         if step == 0:
             goal = max(tol, share * (up - lo))
         if best <= 0.0 or up - lo <= goal:
@@ -168,7 +180,7 @@ def pairs(K, row, v, beta, low, high, tol, share, limit, negative):
         for t in range(q):
             x = v[t] - move * (Ki[t] - Kj[t])
             v[t] = x
-            up = max(up, x + no_rise[t])
+            up = larger(up, x + no_rise[t])
     return limit, gained, indefinite
 
 

@@ -14,15 +14,49 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix.loops.compiled import inlined_with, inner_with, loop_with
-from separatrix.loops.gram import _two_to_double
+from separatrix.loops.gram import _two_to_double, _two_to_single
+from separatrix.loops.smo import larger, smaller
 
 LINEAR, POWER, RADIAL, GIVEN = 0, 1, 2, 3  # what a kernel's row is made of
 TAU = 1e-12  # curvature of a pair that has none
 FAR = 1e150  # added to a slope to take it out of the running; its square is still a number
-PART = 1024  # of a row that is made at once: it stays in the first-level cache
-LANES = 64  # variables side by side, the largest of each lane kept: a maximum of all would go one by one
+FAR_SINGLE = 1e18
+LANES = 64  # of a row that are made at once: vector instructions without a rest
+BLOCK = 256  # variables among which the one that is looked for is searched
 
 _FAST = {"contract", "nsz", "nnan"}
+
+
+@inlined_with(_FAST)
+def _single(t):
+    """2^t as far as single precision has numbers so small."""
+    return _two_to_single(min(max(np.float32(t), np.float32(-126.0)), np.float32(0.0)))
+
+
+@inlined_with(_FAST)
+def _double(t):
+    """2^t as far as double precision has."""
+    return _two_to_double(min(max(np.float64(t), -1022.0), 0.0))
+
+
+@inlined_with(_FAST)
+def _products(cells, i, start, part, count):
+    """part_r = x_i·x_(start + r) of ``count`` rows."""
+    p = cells.shape[0]
+    whole = p // 4 * 4
+    for r in range(count):
+        part[r] = 0.0
+    for k in range(0, whole, 4):
+        a, b, c, d = cells[k, i], cells[k + 1, i], cells[k + 2, i], cells[k + 3, i]
+        c0, c1 = cells[k, start : start + count], cells[k + 1, start : start + count]
+        c2, c3 = cells[k + 2, start : start + count], cells[k + 3, start : start + count]
+        for r in range(count):
+            part[r] += (a * c0[r] + b * c1[r]) + (c * c2[r] + d * c3[r])
+    for k in range(whole, p):
+        a = cells[k, i]
+        c0 = cells[k, start : start + count]
+        for r in range(count):
+            part[r] += a * c0[r]
 
 
 @inner_with(_FAST)
@@ -34,36 +68,32 @@ def _row(kind, cells, half, gamma, coef0, degree, given, index, i, out):
         for r in range(n):
             out[r] = source[index[r]]
         return
-    p = cells.shape[0]
-    whole = p // 4 * 4
-    for start in range(0, n, PART):
-        stop = min(start + PART, n)
-        part = out[start:stop]
-        for r in range(stop - start):
-            part[r] = 0.0
-        for k in range(0, whole, 4):
-            a, b, c, d = cells[k, i], cells[k + 1, i], cells[k + 2, i], cells[k + 3, i]
-            c0, c1 = cells[k, start:stop], cells[k + 1, start:stop]
-            c2, c3 = cells[k + 2, start:stop], cells[k + 3, start:stop]
-            for r in range(stop - start):
-                part[r] += (a * c0[r] + b * c1[r]) + (c * c2[r] + d * c3[r])
-        for k in range(whole, p):
-            a = cells[k, i]
-            c0 = cells[k, start:stop]
-            for r in range(stop - start):
-                part[r] += a * c0[r]
-        if kind == RADIAL:
-            h = half[i]
-            near = half[start:stop]
-            for r in range(stop - start):
-                part[r] = _two_to_double(min(max(part[r] - (near[r] + h), -1022.0), 0.0))
-        elif kind == POWER:
-            for r in range(stop - start):
-                base = gamma * part[r] + coef0
-                value = 1.0
-                for _ in range(degree):
-                    value *= base
-                part[r] = value
+    whole = n // LANES * LANES
+    for start in range(0, whole, LANES):
+        _products(cells, i, start, out[start : start + LANES], LANES)
+    if whole < n:
+        _products(cells, i, whole, out[whole:n], n - whole)
+    if kind == RADIAL and out.itemsize == 4:
+        for start in range(0, whole, LANES):
+            part, near = out[start : start + LANES], half[start : start + LANES]
+            for r in range(LANES):
+                part[r] = _single(part[r] - (near[r] + half[i]))
+        for r in range(whole, n):
+            out[r] = _single(out[r] - (half[r] + half[i]))
+    elif kind == RADIAL:
+        for start in range(0, whole, LANES):
+            part, near = out[start : start + LANES], half[start : start + LANES]
+            for r in range(LANES):
+                part[r] = _double(part[r] - (near[r] + half[i]))
+        for r in range(whole, n):
+            out[r] = _double(out[r] - (half[r] + half[i]))
+    elif kind == POWER:
+        for r in range(n):
+            base = gamma * out[r] + coef0
+            value = 1.0
+            for _ in range(degree):
+                value *= base
+            out[r] = value
 
 
 @loop_with(_FAST)
@@ -80,66 +110,50 @@ def rows_asked(kind, cells, half, gamma, coef0, degree, given, index, K, slot, u
     return used
 
 
-@inlined_with(_FAST)
-def _moved(v, off, near, far, d):
-    """v −= d(near − far), from ``off`` on."""
-    for first in range(0, near.shape[0], LANES):
-        last = min(first + LANES, near.shape[0])
-        slope, x, y = v[off + first : off + last], near[first:last], far[first:last]
-        for r in range(last - first):
-            slope[r] -= d * (x[r] - y[r])
-
-
 @inner_with(_FAST)
-def _ends(v, no_rise, no_fall, tops, bottoms):
-    """The largest v that may rise and the smallest that may fall, and those of every lane."""
-    q = v.shape[0]
-    for r in range(LANES):
-        tops[r], bottoms[r] = -FAR, FAR
-    for first in range(0, q, LANES):
-        last = min(first + LANES, q)
-        slope, rise, fall = v[first:last], no_rise[first:last], no_fall[first:last]
-        for r in range(last - first):
-            tops[r] = max(tops[r], slope[r] + rise[r])
-        for r in range(last - first):
-            bottoms[r] = min(bottoms[r], slope[r] + fall[r])
-    up, lo = -FAR, FAR
-    for r in range(LANES):
-        up, lo = max(up, tops[r]), min(lo, bottoms[r])
-    return up if up > -0.5 * FAR else -np.inf, lo if lo < 0.5 * FAR else np.inf
-
-
-@inner_with(_FAST)
-def _partner(v, no_fall, near, diagonal, own, up, spread, size, gains):
-    """The variable that gains most with one whose slope is ``up`` and row ``near``, or −1.
-
-    Which one it is single precision decides, of numbers scaled to 1: a division takes half the time.
-    """
-    n = near.shape[0]
-    over, unit, least = 1.0 / spread, 1.0 / size, max(TAU / size, 1e-30)
-    for r in range(LANES):
-        gains[r] = np.float32(0.0)
+def _moved(v, near, far, d, no_rise, no_fall, far_away):
+    """v −= d(near − far); then the largest v that may rise, the block it is in, and the smallest that may fall."""
+    n, up, lo, where = near.shape[0], -far_away, far_away, -1
     for off in range(0, v.shape[0], n):
-        for first in range(0, n, LANES):
-            last = min(first + LANES, n)
+        for first in range(0, n, BLOCK):
+            last = min(first + BLOCK, n)
+            slope, x, y = v[off + first : off + last], near[first:last], far[first:last]
+            rise, fall = no_rise[off + first : off + last], no_fall[off + first : off + last]
+            most = -far_away
+            for r in range(last - first):
+                z = slope[r] - d * (x[r] - y[r])
+                slope[r] = z
+                most = larger(most, z + rise[r])
+                lo = smaller(lo, z + fall[r])
+            if most > up:
+                up, where = most, off + first
+    return up, where, lo
+
+
+@inner_with(_FAST)
+def _partner(v, no_fall, near, diagonal, own, up, over):
+    """The variable that gains most with one whose slope is ``up`` and row ``near``, or −1; ``over`` scales slopes."""
+    n, zero, two, least = near.shape[0], v.dtype.type(0.0), v.dtype.type(2.0), v.dtype.type(TAU)
+    best, block, edge = zero, -1, 0
+    for off in range(0, v.shape[0], n):
+        for first in range(0, n, BLOCK):
+            last = min(first + BLOCK, n)
             slope, fall = v[off + first : off + last], no_fall[off + first : off + last]
             x, length = near[first:last], diagonal[first:last]
+            most = zero
             for r in range(last - first):
-                short = np.float32(max((up - (slope[r] + fall[r])) * over, 0.0))
-                eta = np.float32(max((own + length[r] - 2.0 * x[r]) * unit, least))
-                gains[r] = max(gains[r], short * short / eta)
-    lane = 0
-    for r in range(LANES):
-        if gains[r] > gains[lane]:
-            lane = r
-    best, j = 0.0, -1
-    for off in range(0, v.shape[0], n):
-        for r in range(lane, n, LANES):
-            short = (up - (v[off + r] + no_fall[off + r])) * over
-            if short > 0.0:
-                gain = short * short / max((own + diagonal[r] - 2.0 * near[r]) * unit, least)
+                short = larger((up - (slope[r] + fall[r])) * over, zero)
+                most = larger(most, short * short / larger(own + length[r] - two * x[r], least))
+            if most > best:
+                best, block, edge = most, first, off
+    best, j = zero, -1
+    if block >= 0:
+        for r in range(block, min(block + BLOCK, n)):
+            short = (up - (v[edge + r] + no_fall[edge + r])) * over
+            if short > zero:
+                gain = short * short / larger(own + diagonal[r] - two * near[r], least)
                 if gain > best:
-                    best, j = gain, off + r
+                    best, j = gain, edge + r
     return j
 
 
@@ -151,7 +165,7 @@ def _asked(kind, cells, half, gamma, coef0, degree, given, index, K, near, slot,
         return used
     _row(kind, cells, half, gamma, coef0, degree, given, index, row, K[used])
     slot[row] = used
-    if active.shape[0] < K.shape[1]:
+    if active.shape[0] < slot.shape[0]:
         source, out = K[used], near[used]
         for r in range(active.shape[0]):
             out[r] = source[active[r]]
@@ -189,46 +203,42 @@ def pairs_asked(
     β and v (q,) in place. Returns the number of steps, the slots used, the largest spread, by how much the
     objective fell, and whether a pair's curvature was below ``negative``: then K is not positive semidefinite.
     """
-    n, q = diagonal.shape[0], v.shape[0]
+    n, q, real = diagonal.shape[0], v.shape[0], v.dtype.type
+    zero, far = real(0.0), real(FAR if v.itemsize == 8 else FAR_SINGLE)
     gained, indefinite = 0.0, False
-    no_rise, no_fall = np.full((levels, q), -FAR), np.full((levels, q), FAR)
+    no_rise, no_fall = np.full((levels, q), -far), np.full((levels, q), far)
     for t in range(q):
         if beta[t] < high[t]:
-            no_rise[group[t], t] = 0.0
+            no_rise[group[t], t] = zero
         if beta[t] > low[t]:
-            no_fall[group[t], t] = 0.0
-    size = 1e-300
-    for r in range(n):
-        size = max(size, abs(diagonal[r]))
-    tops, bottoms, gains = np.empty((levels, LANES)), np.empty(LANES), np.empty(LANES, np.float32)
+            no_fall[group[t], t] = zero
+    Ki, Kj, d = diagonal, diagonal, 0.0  # nothing has moved yet
     for step in range(limit + 1):
-        g, up, lo = 0, -np.inf, np.inf
+        g, up, i, spread = 0, far, -1, -np.inf
         for other in range(levels):
-            top, bottom = _ends(v, no_rise[other], no_fall[other], tops[other], bottoms)
-            if other == 0 or top - bottom > up - lo:
-                g, up, lo = other, top, bottom
-        spread = up - lo
+            move = real(d) if other == 0 else zero
+            top, where, bottom = _moved(v, Ki, Kj, move, no_rise[other], no_fall[other], far)
+            apart = np.float64(top) - bottom if top > -0.5 * far and bottom < 0.5 * far else -np.inf
+            if apart > spread:
+                g, up, i, spread = other, top, where, apart
         if spread <= tol or step == limit:
             return step, used, spread, gained, indefinite
         rise, fall = no_rise[g], no_fall[g]
-        i = 0
-        while tops[g, i] < up:
-            i += 1
         while v[i] + rise[i] < up:
-            i += LANES
+            i += 1
         at = i % n
         used = _asked(kind, cells, half, gamma, coef0, degree, given, index, K, near, slot, used, active, at)
         Ki, own = near[slot[active[at]]], diagonal[at]
-        j = _partner(v, fall, Ki, diagonal, own, up, spread, size, gains)
+        j = _partner(v, fall, Ki, diagonal, own, up, real(1.0 / spread))
         if j < 0:
             return step, used, spread, gained, indefinite
         to = j % n
         used = _asked(kind, cells, half, gamma, coef0, degree, given, index, K, near, slot, used, active, to)
         Kj = near[slot[active[to]]]
-        eta = own + diagonal[to] - 2.0 * Ki[to]
+        eta = np.float64(own) + diagonal[to] - 2.0 * Ki[to]
         if eta < negative:
             indefinite = True
-        apart = up - v[j]
+        apart = np.float64(up) - v[j]
         d = apart / max(eta, TAU)
         room_i, room_j = high[i] - beta[i], beta[j] - low[j]
         if d >= room_i or d >= room_j:
@@ -240,8 +250,6 @@ def pairs_asked(
             beta[j] -= d
         gained += d * (apart - 0.5 * d * eta)
         for t in (i, j):
-            rise[t] = 0.0 if beta[t] < high[t] else -FAR
-            fall[t] = 0.0 if beta[t] > low[t] else FAR
-        for off in range(0, q, n):
-            _moved(v, off, Ki, Kj, d)
+            rise[t] = zero if beta[t] < high[t] else -far
+            fall[t] = zero if beta[t] > low[t] else far
     return limit, used, 0.0, gained, indefinite

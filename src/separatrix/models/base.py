@@ -16,9 +16,10 @@ from separatrix.data.estimator import Estimator
 from separatrix.data.rows import over_rows
 from separatrix.data.sources import TableLike
 from separatrix.models.rule import LiveRule, SparseCoef
+from separatrix.models.sets import PredictionSets
 
 
-class Classifier(ClassifierMixin, Estimator):
+class Classifier(PredictionSets, ClassifierMixin, Estimator):
     """Rows in, labels of any hashable type out; subclasses say which class wins a row (`_winner`)."""
 
     classes_: np.ndarray

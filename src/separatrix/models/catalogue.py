@@ -47,7 +47,7 @@ class Listed(NamedTuple):
     title : in words
     name : on the command line and in ``compare``
     reads : the columns it wants, "native" (words and missing cells too), "linear" (numbers, standardised, words as 0
-        and 1) or "counts" (whole numbers)
+        and 1), "dense" (so too, but many levels coded by the target, zeros stored) or "counts" (whole numbers)
     settings : for tables, unless others are given
     parts : setting → name of the model that stands there, with its own settings for tables
     tried : in ``compare``
@@ -91,14 +91,18 @@ _FOREST = Tried(
 MODELS = (
     Listed("LogisticRegression", "linear.logistic", "logistic regression", "logistic", "linear",
            tried=Tried(7, 1.15, grid="made"), sums=True, also=("logit",)),
+    # its classes have an order, which few targets have: where it is named
+    Listed("OrdinalRegression", "linear.ordinal", "proportional odds of ordered classes", "ordinal", "linear",
+           tried=Tried(7, 1.15, grid=tuple({"C": C} for C in (0.01, 0.1, 1.0, 10.0, 100.0)), by_name=True),
+           also=("polr", "proportional_odds")),
     Listed("BayesianLogisticRegression", "bayes.bayesian", "Bayesian logistic regression", "bayesian_logistic",
            "linear"),
     Listed("LeastSquaresClassifier", "linear.least_squares", "least squares", "least_squares", "linear"),
     Listed("GeneralizedLinearModel", "linear.glm", "generalised linear model", "glm", "linear", task="numbers"),
-    Listed("LinearDiscriminantAnalysis", "generative.linear_discriminant", "linear discriminants", "lda", "linear",
+    Listed("LinearDiscriminantAnalysis", "generative.linear_discriminant", "linear discriminants", "lda", "dense",
            {"solver": "lsqr", "shrinkage": "auto"}, tried=Tried(1, 1.0, "covariance"), sums=True),
     Listed("QuadraticDiscriminantAnalysis", "generative.quadratic_discriminant", "quadratic discriminants", "qda",
-           "linear", {"solver": "eigen", "shrinkage": "auto"}, tried=Tried(2, 1.0, "covariances")),
+           "dense", {"solver": "eigen", "shrinkage": "auto"}, tried=Tried(2, 1.0, "covariances")),
     Listed("GaussianDiscriminant", "generative.gaussian_discriminant", "discriminants of chosen covariances"),
     Listed("NaiveBayes", "generative.naive_bayes", "naive Bayes", "naive_bayes", "native",
            tried=Tried(3, 1.0, "words", "made"), sums=True, also=("nb",)),
@@ -131,14 +135,14 @@ MODELS = (
     Listed("AdaBoostClassifier", "ensemble.adaboost", "boosted stumps", "adaboost", "native",
            parts={"estimator": "stump"}, tried=Tried(11, 0.8, "words", "made")),
     # a frame's levels as 0 and 1: a hundred trees would read its words a hundred times
-    Listed("BaggingClassifier", "ensemble.bagging", "bagged trees", "bagged_trees", "linear",
+    Listed("BaggingClassifier", "ensemble.bagging", "bagged trees", "bagged_trees", "dense",
            tried=Tried(13, 1.1, "wide", "made")),
-    Listed("BaggingRegressor", "ensemble.bagging", "bagged trees for numbers", "bagged_trees_regressor", "linear",
+    Listed("BaggingRegressor", "ensemble.bagging", "bagged trees for numbers", "bagged_trees_regressor", "dense",
            task="numbers"),
     Listed("ExtraTreesClassifier", "ensemble.extra_trees", "extra trees", "extra_trees", "native", _TREES,
            tried=_FOREST),
-    Listed("ExtraTreesRegressor", "ensemble.extra_trees", "extra trees for numbers", "extra_trees_regressor", "native",
-           _TREES, task="numbers"),
+    Listed("ExtraTreesRegressor", "ensemble.extra_trees", "extra trees for numbers", "extra_trees_regressor",
+           "native", _TREES, task="numbers"),
     Listed("RandomForestClassifier", "ensemble.random_forest", "random forest", "random_forest", "native", _TREES,
            tried=_FOREST._replace(turn=10)),
     Listed("RandomForestRegressor", "ensemble.random_forest", "random forest for numbers", "random_forest_regressor",

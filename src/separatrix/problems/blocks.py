@@ -217,7 +217,7 @@ def intercept_sums(
     block: Block, task: SweepTask, memo: FloatArray | None
 ) -> tuple[InterceptSums, FloatArray]:
     """Derivatives in the intercept alone; the memo is the rows' scores without it."""
-    scores = _scores(block, task) if memo is None else memo
+    scores = block_scores(block, task) if memo is None else memo
     _, slope, curvature = task.loss.derivatives(task.spread(scores + task.b), block.y)
     _weighted(block, slice(0, block.n), slope, curvature)
     slope, curvature = slope.sum(axis=0), curvature.sum(axis=0)
@@ -226,7 +226,7 @@ def intercept_sums(
     return InterceptSums(slope, curvature), scores
 
 
-def _scores(block: Block, task: SweepTask) -> FloatArray:
+def block_scores(block: Block, task: SweepTask) -> FloatArray:
     """The score of every row of the block, the intercept left out."""
     offset = task.offset - task.b
     if block.sparse and not (task.inner or task.explicit):

@@ -125,7 +125,7 @@ class FirthObjective(Objective):
         W, size = self.total_weight, float(len(root))
         log_det = 2 * float(np.log(np.diag(root)).sum()) + self.n_directions * math.log(W) - 2 * self._log_det
         exact = order == 2 and self.rows.n * (self.n_classes or 1) * size**3 <= EXACT
-        task = self._task(*self.split(theta), order=2)
+        task = self.task(*self.split(theta), order=2)
         total, _ = sweep(correct_block, self.rows, WhitenedTask(task, _inverse(root).T, W, order, exact))
         correction = (root @ total.gradient).reshape(theta.shape[::-1]).T
         return replace(
@@ -149,11 +149,11 @@ class FirthObjective(Objective):
             "log|I| ties the intercept to the weights, so it is not settled alone: minimise with Newton"
         )
 
-    def _task(
-        self, t: FloatArray, b: FloatArray, order: int, stride: int = 1, want_radius: bool = False
+    def task(
+        self, t: FloatArray, b: FloatArray, order: int = 1, stride: int = 1, want_radius: bool = False
     ) -> SweepTask:
         """Tiles in inner coordinates: a determinant feels the digits that centring sums of raw cells would lose."""
-        return replace(super()._task(t, b, order, stride, want_radius), inner=True)
+        return replace(super().task(t, b, order, stride, want_radius), inner=True)
 
     def _hessian(self, root: FloatArray, total: Correction) -> FloatArray:
         """∇²F from its parts in the coordinates where I/W is the identity; positive definite."""

@@ -190,9 +190,9 @@ class Objective:
         want_radius = stride == 1 and memo.radius is None and (order == 2 or first_radius)
         sample = memo.sample_of(self.rows, stride)
         rows, thin = (self.rows, stride) if sample is None else (sample, 1)
-        task = self._task(*self.split(theta), order, thin, want_radius)
+        task = self.task(*self.split(theta), order, thin, want_radius)
         if since is not None and measure:
-            moved = self._task(*self.split(theta - since), order)
+            moved = self.task(*self.split(theta - since), order)
             task = replace(task, moved=(moved.factor, moved.offset))
         light = stride > 1 and rows.n * rows.p < LIGHT_CELLS * thin * rows.n_blocks
         total: Partial
@@ -267,7 +267,7 @@ class Objective:
             return theta
         memo = None
         for _ in range(steps):
-            task = self._task(t, b, order=0)
+            task = self.task(t, b, order=0)
             total, memo = sweep(intercept_sums, self.rows, task, memo)
             slope = np.atleast_1d(total.slope)
             step = np.linalg.solve(np.atleast_2d(total.bend), slope).reshape(np.shape(b))
@@ -276,9 +276,10 @@ class Objective:
                 break
         return np.concatenate([t, [b / self.coordinates.lift]])
 
-    def _task(
-        self, t: FloatArray, b: FloatArray, order: int, stride: int = 1, want_radius: bool = False
+    def task(
+        self, t: FloatArray, b: FloatArray, order: int = 1, stride: int = 1, want_radius: bool = False
     ) -> SweepTask:
+        """What a block needs to know of θ = (t, b)."""
         c = self.coordinates
         u = np.ascontiguousarray(c.weights(t))
         inner = c.delicate or (order == 2 and (c.basis is not None or c.far))

@@ -26,7 +26,13 @@ def pairs_cost(X: Any) -> float:
 
 def pairs_pay(X: Any, q: int) -> bool:
     """Whether the pairs of stored cells are fewer, by their price, than the n·q² products of dense tiles."""
-    return pairs_cost(X) < float(X.shape[0]) * q * q
+    n, stored = float(X.shape[0]), float(X.nnz)
+    tiles = n * q * q
+    if 0.5 * PAIR * stored * (X.shape[1] + 1.0) < tiles:  # were all cells in full rows
+        return True
+    if n and 0.5 * PAIR * stored * (stored / n + 1.0) >= tiles:  # and in rows of one length
+        return False
+    return pairs_cost(X) < tiles
 
 
 def pairs_price(X: Any) -> float:

@@ -24,7 +24,7 @@ from separatrix.verdict.gaps import ROUNDED_UP, factorise, stale_curvature_gap
 SAME_CURVATURE = 2e-7
 KEPT = 0.1  # contraction of steps that need no new Hessian
 QUICK = 0.3  # contraction of steps of which one more tells
-EXACT = 1e-2  # of a gap asked for, that a step which costs little should leave
+EXACT = 0.1  # of a gap asked for, that a step which costs little should leave
 NEARBY = 0.1  # a change of scores that costs a bound a tenth
 HOPEFUL = 0.7  # of the decrement at which the bound says something, were the leverage as it was seen last
 

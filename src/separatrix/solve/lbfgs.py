@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -24,6 +25,14 @@ from separatrix.solve.outcome import Account, Outcome
 from separatrix.verdict.gaps import ROUNDING, FenchelBound
 
 Solve = Callable[[FloatArray], FloatArray]
+
+
+class Bound(Protocol):
+    """How far F is from its minimum at most, and what that would be were the intercept's slope zero."""
+
+    def gap(self, theta: FloatArray, at: Evaluation) -> tuple[float, float]: ...
+
+
 LONG = 1 << 16  # parameters beyond which pairs are kept in single precision
 
 
@@ -37,12 +46,17 @@ def lbfgs(
     warm: bool = False,
     exists: bool = False,
     first: Solve | None = None,
+    bound: Bound | None = None,
 ) -> Outcome:
-    """Minimise the account's objective from ``start``; ``memory`` pairs are kept, and correct ``first``, g ↦ H̃⁻¹g."""
+    """Minimise the account's objective from ``start``; ``memory`` pairs are kept, and correct ``first``, g ↦ H̃⁻¹g.
+
+    ``bound`` says how far a point is from the minimum; the Fenchel bound of a linear score where none is given.
+    """
     objective = account.objective
     theta = start.copy()
     at = account.evaluate(theta)
-    bound = FenchelBound(objective, account.evaluate(objective.zero()) if warm else at)
+    if bound is None:
+        bound = FenchelBound(objective, account.evaluate(objective.zero()) if warm else at)
     pairs: deque[Pair] = deque(maxlen=memory)
     stopped, gap, iterations, runaway = "max_iter reached", np.inf, 0, False
     with until_interrupted() as watch:

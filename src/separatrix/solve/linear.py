@@ -3,7 +3,8 @@
     tall, few columns     Newton in standardised columns
     ill-conditioned       Newton in the singular directions of a QR factor (Gram would square the trouble)
     wide and small        Newton in the span of the rows: w = Xᵀa has no more freedom than n; without a penalty in
-                          its singular directions, as scores say nothing of the others
+                          its singular directions, as scores say nothing of the others. With one, where a Hessian of
+                          n (K − 1) numbers is dear, L-BFGS in the same span, and Newton only where it crawls
     many columns          L-BFGS in coordinates that carry the Gram factor, or its diagonal; of several classes with a
                           factor for each (problems/class_factors.py)
 
@@ -20,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.losses import Loss, Multinomial
+from separatrix.core.losses import Logistic, Loss, Multinomial
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics import Moments
 from separatrix.data.engine import one_blas_thread
@@ -57,6 +58,10 @@ MORE_STEPS = 25  # until that is asked again
 CLASS_CELLS = 1 << 25  # numbers in the factors of all classes
 CLASS_COLUMNS = 100  # from which a Hessian of each class is worth its cost
 GRAM_LIMIT = 3000  # columns up to which a factor is worth forming
+SPAN_FACTOR = (
+    180  # parameters in the span of wide rows from where a step of L-BFGS costs far less than a Hessian
+)
+SPAN_STEPS, SPAN_MEMORY = 80, 20  # such steps before Newton takes over, and the pairs kept of them
 WIDE_ROWS = 1500  # rows up to which wide data go through the span of their rows
 
 
@@ -154,8 +159,11 @@ def _minimise(
     theta = inner.zero() if start is None else objective.from_user(*start)
     # where the rows are few the last steps are free, and without a penalty standard errors are measured in them
     few = rows.n * int(np.prod(inner.shape)) <= FEW
-    goal = chosen.goal(tol, exact=problem.ridge == 0 or errors or few)
-    if _classes_pay(problem, chosen):
+    quick = solver is None and spanned and not (record or errors) and _gradients_pay(inner)
+    goal = chosen.goal(tol, exact=problem.ridge == 0 or errors or (few and not quick))
+    if quick:
+        chosen, outcome = _span_first(account, chosen, theta, goal, max_iter, extra)
+    elif _classes_pay(problem, chosen):
         outcome = _class_by_class(account, chosen, theta, goal, max_iter, extra)
     else:
         outcome = chosen.run(account, theta, goal, max_iter, **extra)
@@ -164,6 +172,7 @@ def _minimise(
         found = outer.to_user(outcome.theta)
         outcome, judged = _judged(outer, outcome, found, goal)
         if not judged:  # the Gram matrix of the rows was too coarse
+            chosen = solver or _choose(problem)
             outer, inner = _coordinates(problem, chosen, squared=False)
             objective, found, account = outer, None, Account(inner, record, verbose, sweeps=account.sweeps)
             theta = inner.zero() if start is None else objective.from_user(*start)
@@ -250,6 +259,28 @@ def _classes_pay(problem: Problem, solver: Solver) -> bool:
     ):
         return False
     return k * rows.p**2 <= min(CLASS_CELLS, 2 * rows.n * rows.p)
+
+
+def _gradients_pay(inner: Objective) -> bool:
+    """Whether L-BFGS is tried first in the span of wide rows: its proof is at hand, and a Hessian is dear."""
+    known = inner.ridge > 0 and inner.proven and isinstance(inner.loss, (Logistic, Multinomial))
+    return known and int(np.prod(inner.shape)) >= SPAN_FACTOR
+
+
+def _span_first(
+    account: Account, newton: Solver, theta: FloatArray, goal: float, max_iter: int, extra: dict[str, Any]
+) -> tuple[Solver, Outcome]:
+    """Steps by gradients alone, to the gap that Newton's would stop at; Newton's from there where they crawl.
+
+    A gradient costs O(n²K) there and a Hessian's factor O(n³K³), while ten or twenty times as many are needed.
+    """
+    steps = min(SPAN_STEPS, max_iter)
+    outcome = LBFGS.run(account, theta, goal, steps, memory=SPAN_MEMORY, **extra)
+    if outcome.stopped_by in ("gap ≤ tol", "interrupted") or steps == max_iter:
+        return LBFGS, outcome
+    done = outcome.iterations
+    outcome = newton.run(account, outcome.theta, goal, max_iter, **{**extra, "warm": True})
+    return newton, replace(outcome, iterations=done + outcome.iterations)
 
 
 def _class_by_class(

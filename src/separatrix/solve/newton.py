@@ -2,12 +2,13 @@
 
     H = (1/W) Σ_i s_i ℓ''(η_i) z_i z_iᵀ + λ…,     ν² = ∇Fᵀ H⁻¹ ∇F,     F − min F ≤ φ(ν)   (verdict/gaps.py)
 
-Five things make it quick and safe:
+Six things make it quick and safe:
 - the first steps use a thin sample of tiles: far from the optimum an exact Hessian is wasted work;
 - a factor is kept while it still contracts the decrement, even a sample's: a sweep without the Hessian costs a
   fraction, and what the sample leaves out only adds curvature, H ⪰ share · H_sample, so bounds stay proven;
 - where a Hessian costs many sweeps (several classes), a trial takes none, and as many steps go by the kept factor,
   corrected by the gradients since (BFGS) and shortened where F rises, as another Hessian costs;
+- far from the minimum a step is as long as lowers F most, along it and the one before (problems/plane.py);
 - the last step is free: the bound after a full step follows from the bound before it, without a sweep;
 - a step that does not lower F is halved; a singular H gives the least step (eigenvalues above rounding).
 
@@ -27,6 +28,7 @@ from separatrix.core.numerics import EPS, FloatArray
 from separatrix.data.interrupts import until_interrupted
 from separatrix.problems.bends import products
 from separatrix.problems.objective import Evaluation, Objective
+from separatrix.problems.plane import knows_planes
 from separatrix.problems.stored_cells import pairs_pay, pairs_price, tiles_price
 from separatrix.solve.anchor import Anchor, damped_step
 from separatrix.solve.outcome import Account, Outcome
@@ -44,6 +46,8 @@ CRAWLING = 0.6  # what a step may leave of the decrement then
 BACK = 4  # times that a step with a kept factor is shortened before the Hessian is looked at
 MOST_KEPT = 30  # steps with one factor, however dear another is
 LEAST_DAMPING = 1e-3  # the first to be tried where a step is too long, of the Hessian's mean diagonal
+FAR = 0.02  # a decrement from where a step is made as long as the plane of it and the one before says
+SPARING = 1.5  # sweeps without a Hessian that one with it costs, from where that pays
 SLOW = 0.3  # a step that leaves more than this of the decrement does not converge quadratically
 RUNAWAY_AFTER = 6  # such steps before separation is suspected
 RUNAWAY = "the weights run away"
@@ -85,6 +89,8 @@ def newton(
     price, measuring = hessian_price(account.objective), leverage_price(account.objective)
     patience = SLOW if price < DEAR else CRAWLING
     first_value = abs(at.value)
+    stretches = not plain and _stretches(account.objective)
+    moved: FloatArray | None = None
     slow, previous, damping, kept = 0, np.inf, 0.0, 0
     stopped, gap, iterations = "max_iter reached", np.inf, 0
     with until_interrupted() as watch:
@@ -128,11 +134,15 @@ def newton(
                     order = 2
                 else:
                     measure = anchor.worth_measuring(decrement, contraction, at, point + step)
+            stretches = stretches and not damping
+            if stretches and decrement > FAR and anchor.fresh(point):
+                step = account.best_step(point, step, moved)
             # where F is zero but for rounding, it is rounded as what it is the difference of: as it was to begin with
             noise = anchor.noise(at) + (EPS * first_value if abs(at.value) < 64 * EPS * first_value else 0.0)
             point, at, damping = _descend(
                 account, anchor, point, at, step, order, measure, damping, price, plain, noise
             )
+            moved = None if point is before else point - before
             if point is before and anchor.fresh(point):
                 stopped = STUCK
                 break
@@ -216,6 +226,8 @@ def _sampled_start(
     The point only starts the real fit; the factor may carry it, since the rows left out only add curvature.
     """
     objective, theta, anchor, damping = account.objective, start, None, 0.0
+    # of many rows the first samples are so thin that a plane's least lies where rare levels have run too far
+    stretches = _stretches(objective)
     size, order = int(np.prod(objective.shape)), 1 if hessian_price(objective) >= DEAR else 2
     for stride in (64, 16, 4):
         # where a Hessian is dear, so are the steps that the larger sample is spared by a smaller one, which a penalty
@@ -227,7 +239,9 @@ def _sampled_start(
         if objective.rows.lazy or objective.rows.n < stride * max(enough * size, least):
             continue
         noise = max(0.1, SAMPLE_NOISE * sqrt(size * stride / objective.rows.n) if order == 2 else 0.0)
+        longer, moved = stretches and stride == 4 and theta is start, None
         at = account.evaluate(theta, order=2, stride=stride)
+        longer = longer and account.memo.sample[1] is not None  # else rows are picked anew each time
         assert at.hessian is not None
         if doubt and theta is start and objective.ridge == 0 and objective.coordinates.basis is None:
             factor = factorise(at.hessian)
@@ -244,13 +258,15 @@ def _sampled_start(
                 anchor = Anchor(theta, at, range_factor) if stride == 4 else None
                 theta = trial
                 break
+            if longer and not damping:
+                trial = theta + account.best_step(theta, step, moved, stride)
             new = account.evaluate(trial, order, stride=stride)
             while not new.value <= at.value and damping < 1e3:
                 damping = max(10 * damping, LEAST_DAMPING)
                 trial = theta + damped_step(at.hessian, at.gradient, damping)
                 new = account.evaluate(trial, order, stride=stride)
             at = new if order == 2 else account.evaluate(trial, order=2, stride=stride)
-            theta, damping = trial, 0.1 * damping
+            moved, theta, damping = trial - theta, trial, 0.1 * damping
     if not (np.isfinite(theta).all() and np.max(np.abs(theta - start)) < 1e3):
         return start, None
     if anchor is not None and (
@@ -360,6 +376,11 @@ def hessian_price(objective: Objective) -> float:
         return pairs_price(objective.rows.source)
     q, k = objective.shape[0], objective.n_classes or 1
     return 1.0 + products(q, objective.n_classes) / (4.0 * _without(q, k))
+
+
+def _stretches(objective: Objective) -> bool:
+    """Whether steps of the best length on a plane spare Hessians that cost more than to find it."""
+    return knows_planes(objective) and not objective.cheap_hessian and hessian_price(objective) >= SPARING
 
 
 def leverage_price(objective: Objective) -> float:

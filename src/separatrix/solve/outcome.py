@@ -10,6 +10,7 @@ import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.problems.objective import Evaluation, Memo, Objective
+from separatrix.problems.plane import best_step
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,13 @@ class Account:
     def evaluate(self, theta: FloatArray, order: int = 1, stride: int = 1, **measure: Any) -> Evaluation:
         self.sweeps += 1.0 / stride
         return self.objective.evaluate(theta, order, stride, memo=self.memo, **measure)
+
+    def best_step(
+        self, theta: FloatArray, step: FloatArray, before: FloatArray | None, stride: int = 1
+    ) -> FloatArray:
+        """The step as long, and as far along the one ``before``, as lowers F most; one pass at most."""
+        self.sweeps += 1.0 / stride
+        return best_step(self.objective, theta, step, before, stride, self.memo)
 
     def visit(self, theta: FloatArray, at: Evaluation, note: str = "") -> None:
         if not (self.record or self.verbose):

@@ -28,10 +28,9 @@ from separatrix.problems.kernels import Kernel, Points
 from separatrix.solve.dual_solution import DualSolution
 from separatrix.solve.smo_few import SMALL, few_steps, rounding
 from separatrix.solve.smo_rows import RowsAsked, fits
-from separatrix.solve.smo_state import Report, Search
+from separatrix.solve.smo_state import FINEST_SINGLE, Report, Search
 
 WORKING_SET = 512  # variables of a round; twice as many of tables of 20,000 rows and more
-FINEST_SINGLE = 2e-5  # a violation that single precision still tells apart
 MOST_GOALS = 24  # violations aimed at, each a half to a tenth of the one before, until the gap is closed
 PATIENCE = 40  # rounds without progress before single precision is given up
 
@@ -146,29 +145,50 @@ class _Descent(Search):
         few = self.n <= SMALL and self.problem.group is None
         if self.forced or few or not fits(self.kernel, self.exact, self.problem, self.megabytes):
             return None
-        run = RowsAsked(self.kernel, self.exact, self.problem, self.diagonal, self.negative, self.shrinking)
+        many = self.single
+        for single in (True, False) if self.lightly else (False,):
+            found = self._asked_in(single)
+            if found is not None:
+                return found
+        self.single = many
+        self.beta = self.b = self.problem.start.copy()
+        return None
+
+    def _asked_in(self, single: bool) -> DualSolution | None:
+        """As `_asked`, in one precision; in double after single, where that was not enough, from where it ended."""
+        start = self.beta if self.steps else None
+        self.single = single
+        run = RowsAsked(
+            self.kernel, self.exact, self.problem, self.diagonal, self.negative, self.shrinking, start, single
+        )
         self.beta = self.b = run.beta
-        self.rounds, goal = 1, self.tol
+        self.rounds, goal, taken, made = 1, self.tol, self.steps, self.values
 
         def between() -> None:
-            self.steps, self.values = run.steps, run.used * self.n
+            self.steps, self.values = taken + run.steps, made + run.used * self.n
             check()
             self._speak(self.values, self.n)
 
         for _ in range(MOST_GOALS):
-            self.violation = run.search(goal, self.max_steps, between)
+            self.violation = run.search(goal, self.max_steps - taken, between)
             self.score, self.indefinite = run.score(), run.indefinite
-            found = self._solution("max_iter" if run.steps >= self.max_steps else "gap ≤ tol")
-            if self._good(found) or self.indefinite or run.steps >= self.max_steps:
+            late = taken + run.steps >= self.max_steps
+            found = self._told(run, "max_iter" if late else "gap ≤ tol", single)
+            if self._good(found) or self.indefinite or late:
                 return self._polished(found)
             if self.violation > goal:  # rounding has made steps useless: what follows says so, or finds a way
                 break
             goal = self._closer(goal, found)
-            if goal == 0.0:
+            if goal < (FINEST_SINGLE if single else 1e-300):
                 break
-            run.v = self.problem.pull(self.score)
-        self.beta = self.b = self.problem.start.copy()
+            run.renew(self.problem.pull(self.score))
         return None
+
+    def _told(self, run: RowsAsked, stopped: str, single: bool) -> DualSolution:
+        if not single:
+            return self._solution(stopped)
+        self.travel = float(np.abs(self.beta).sum())
+        return self._judge(stopped, everywhere=stopped != "gap ≤ tol")
 
     def _polished(self, found: DualSolution) -> DualSolution:
         """Few rows are solved to rounding: it takes next to no time, and answers no longer depend on the route."""

@@ -17,8 +17,13 @@ from separatrix.problems.dual import Dual
 from separatrix.problems.kernels import Kernel, Points, centre_of
 from separatrix.solve.dual_solution import DualSolution
 from separatrix.solve.smo_few import rounding
+from separatrix.solve.smo_rows import radial_scores
 
 SINGLE_FROM = 2000  # rows from which single precision is worth a second look in double
+FINEST_SINGLE = 2e-5  # a violation that single precision still tells apart
+FINEST_REACH = 5e4  # slopes in units of the tolerance for which that holds
+FINEST_SUM = 3e5  # the same of a bound on slopes, Σ|β| times the largest kernel value, which few come near
+FEW = 1000  # support vectors whose exact scores are computed by loops alone
 MOST_STEPS = 10_000_000  # where no limit is given, as in LIBSVM
 
 Report = Callable[[str], None]
@@ -47,9 +52,13 @@ class Search:
         self.hard = dual.hard
         can = kernel.kind == "rbf" and self.exact.index is None and isinstance(self.exact.cells, np.ndarray)
         self.forced = bool(single)
-        self.single = can and not self.hard and (self.n >= SINGLE_FROM if single is None else single)
+        can = can and not self.hard
+        self.single = can and (self.n >= SINGLE_FROM if single is None else single)
         self.diagonal = kernel.diagonal(self.exact)
         self.size = float(np.abs(self.diagonal).max(initial=0.0))  # of kernel values
+        # rows that are asked for one by one are single from fewer rows on, where that is fine enough for the scores
+        finest = dual.reach / FINEST_REACH + self.size * float(np.abs(dual.totals).sum()) / FINEST_SUM
+        self.lightly = can and single is None and finest <= tol
         self.negative = (
             -np.inf if kernel.known_definite else -1e-10 * self.size
         )  # a curvature that no definite K has
@@ -106,21 +115,34 @@ class Search:
         After single precision only rows that count are computed anew: support vectors, and rows whose slack is not
         certain to be zero.
         """
-        d = self.problem
         if everywhere:
             self.score = self._exact_scores(np.arange(self.n))
+        elif np.count_nonzero(self.beta) <= FEW:
+            self._judge_few()
         else:
-            off = self._slack_of_single()
             total = self._total()
             support = np.flatnonzero(total)
             self.score[support] = self.kernel.combine_own(self.exact.take(support), total[support])
             self.values += len(support) ** 2 // 2
-            v = d.pull(self.score)
-            b = d.spread_out(d.intercept(v, self.beta)[1])
-            loose = ((d.low == 0) & (v > b - off)) | ((d.high == 0) & (v < b + off))
-            others = np.setdiff1d(d.base[loose], support)
+            others = np.setdiff1d(self._loose(self._slack_of_single()), support)
             self.score[others] = self._exact_scores(others)
         return self._solution(stopped)
+
+    def _loose(self, off: float) -> Index:
+        """Rows whose slack is not certain to be zero, by scores that may be off by so much."""
+        d = self.problem
+        v = d.pull(self.score)
+        b = d.spread_out(d.intercept(v, self.beta)[1])
+        loose = ((d.low == 0) & (v > b - off)) | ((d.high == 0) & (v < b + off))
+        return d.base[loose]
+
+    def _judge_few(self) -> None:
+        """Exact scores where there are few support vectors: b is not exact before, but no farther off than scores."""
+        total = self._total()
+        support = np.flatnonzero(total)
+        wanted = np.union1d(support, self._loose(2.0 * self._slack_of_single()))
+        self.score[wanted] = radial_scores(self.exact, support, total[support], wanted)
+        self.values += len(support) * len(wanted)
 
     def _solution(self, stopped: str, levels: tuple[float, ...] | None = None) -> DualSolution:
         at = self.problem.prove(self.beta, self.score, levels)

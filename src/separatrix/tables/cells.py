@@ -63,7 +63,7 @@ DATES = (
     (re.compile(r"\d{1,2}-[A-Za-z]{3}-\d{4}"), ("%d-%b-%Y",)),
     (re.compile(r"[A-Za-z]{3} \d{1,2}, \d{4}"), ("%b %d, %Y",)),
 )
-AS_WORDS = ("nominal", "text", "identifier")
+AS_WORDS = ("nominal", "target", "text", "identifier", "leak")
 AS_NUMBERS = ("continuous", "discrete")
 
 

@@ -2,8 +2,9 @@
 
     for piece in read_chunks("big.csv", table.schema): model.predict(encoder.transform(piece))
 
-CSV, TSV, JSON lines and Parquet, and gzip of them, are streamed; other formats are read whole and dealt out. Shapes:
-pieces of at most ``rows`` rows, all columns. Cost: one pass over the bytes; Arrow reads up to 128 MB ahead.
+CSV, TSV, JSON lines and Parquet, gzip of them, and tables of a database are streamed; other formats are read whole
+and dealt out. Shapes: pieces of at most ``rows`` rows, all columns. Cost: one pass over the bytes; Arrow reads up
+to 128 MB ahead.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import codecs
 import io
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,10 +20,11 @@ import numpy as np
 from separatrix.tables.cells import Reading
 from separatrix.tables.delimited import Dialect, find_dialect, parse
 from separatrix.tables.formats.arrow import columns_of_arrow, open_columns
+from separatrix.tables.formats.databases import duckdb_pieces
 from separatrix.tables.formats.json_lines import columns_of_records, json_records, read_json_lines
 from separatrix.tables.learned import spelled
-from separatrix.tables.load import ReadOptions, load, needs_frames, typed_reading
-from separatrix.tables.sources import MARKS, Columns, Source, TableError, decoded, open_source
+from separatrix.tables.load import ReadOptions, check_shelf, load, needs_frames, typed_reading
+from separatrix.tables.sources import MARKS, SHELVES, Columns, Source, TableError, decoded, located
 from separatrix.tables.table import Schema, lacks
 
 if TYPE_CHECKING:
@@ -96,13 +97,17 @@ def _pieces(
 def _by_format(
     source: Any, schema: Schema, rows: int, delimiter: str | None
 ) -> Iterator[tuple[Columns, int]]:
-    path = Path(source).expanduser() if isinstance(source, (str, Path)) else None
-    opened = open_source(path) if path is not None and path.is_file() else None
-    if (opened is not None and opened.format in ("csv", "tsv")) or _is_label_text(opened):
+    opened = located(source)
+    if opened is not None and opened.format in SHELVES:
+        check_shelf(opened, None, delimiter)
+        delimiter = ","
+    if (opened is not None and opened.format in ("csv", "tsv", "excel", "sqlite")) or _is_label_text(opened):
         assert opened is not None
         yield from _delimited_pieces(opened, schema, rows, delimiter)
     elif opened is not None and opened.format == "jsonl":
         yield from _json_pieces(opened, rows)
+    elif opened is not None and opened.format == "duckdb":
+        yield from duckdb_pieces(opened, rows)
     elif opened is not None and opened.format == "parquet":
         import pyarrow as pa
 
@@ -140,7 +145,8 @@ def _delimited_pieces(
     )
     encoding = marked or ("cp1252" if any("Windows-1252" in note for note in said) else "utf-8")
     # names of training are known, so that no first line need be doubted; a file of label and text may have none
-    dialect, _ = find_dialect(source, text, None if schema.names == ["text"] else True, delimiter)
+    unnamed = None if schema.names == ["text"] and source.format not in SHELVES else True
+    dialect, _ = find_dialect(source, text, unnamed, delimiter)
     numbered = all(re.fullmatch(r"c\d+", name) for name in schema.names)  # as header=False names them
     if numbered and not set(schema.names) <= set(dialect.names):
         dialect, _ = find_dialect(source, text, False, delimiter)

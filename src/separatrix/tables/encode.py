@@ -8,6 +8,10 @@
     "counts"    whole, none negative: as      0 and 1 for each level      left out                  counts of words
                 they are; others left out
 
+Every level of rows enough keeps its column, however many there are; zeros are not stored then. Levels may be coded by
+the target instead, out of fold (``levels="target"``, or kind "target" of a column), and more than 10⁵ levels of a
+column are hashed (coded_levels.py).
+
 "linear" is for linear, margin and kernel models; "native", a frame, for NaiveBayes and trees
 (categorical_features="from_dtype"); "counts" for MultinomialNB and BernoulliNB. The facts for all three are learned
 at once, and ``view(form)`` shows another. A level first met after training has no column: it counts as "other" where
@@ -29,10 +33,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.data.checks import is_count
 from separatrix.data.estimator import KW_ONLY, Estimator, constructor
 from separatrix.tables import learned
 from separatrix.tables.cells import whole_numbers
-from separatrix.tables.kinds import LEFT_OUT, infer_kinds, kind_of
+from separatrix.tables.coded_levels import BUCKETS, HASHED_FROM, HashedColumn, TargetColumn, learn_target
+from separatrix.tables.describe import said_of
+from separatrix.tables.frames import as_frame
+from separatrix.tables.kinds import LEFT_OUT, infer_kinds, why_out
 from separatrix.tables.sources import TableError
 from separatrix.tables.table import Table, lacks
 from separatrix.tables.text import TextFeatures
@@ -41,6 +49,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMS = ("linear", "native", "counts")
+LEVELS = ("ones", "target", "dense")
+FEW_ROWS = 3  # of a level that keeps its column
+DENSE_LEVELS = 100  # levels with a column each where zeros are stored
+CELLS = 50_000_000  # cells beyond which zeros are not stored, if most columns are those of levels
 WIDE = 500  # columns beyond which zeros are not stored, if most columns are those of levels
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -56,11 +68,17 @@ class TableEncoder(TransformerMixin, Estimator):
     kinds : {column: kind} where the rules of kinds.py should not decide; give a Table's ``kinds`` where parts of its
         rows are encoded apart, so that all parts agree
     standardize : numbers and dates to mean 0 and standard deviation 1 (form "linear")
-    rare : levels in fewer rows than this are pooled; "auto" is 1 row in 100, at most 10
-    max_levels : beyond this many levels, those most used are kept and the others pooled
+    levels : "ones", columns of 0 and 1; "target", the target's shrunken mean in each level, learned out of fold; or
+        "dense", "ones" up to 100 levels and "target" beyond, for models that cannot leave zeros out
+    rare : levels in fewer rows than this are pooled; "auto" is 1 row in 100, at most 3
+    max_levels : beyond this many levels, those most used are kept and the others pooled; None keeps all that are not
+        rare, and hashes those of a column of more than 100,000
     drop : "binary" gives a variable of two levels one column, "first" leaves out each variable's most used level (the
         reference, as tables of coefficients have it), None keeps all
     text : the TextFeatures for columns of text; by default tf-idf of words in at least 2 documents, at most 50,000
+
+    Columns coded by the target need it: ``fit(X, y)``. Rows of training have their numbers from ``fit_transform``, as
+    in a pipeline: ``fit`` and then ``transform`` would show each row its own label.
 
     Attributes: kinds_, feature_names_in_, source_ (q,) the table's column behind each column, n_features_in_.
 
@@ -79,20 +97,21 @@ class TableEncoder(TransformerMixin, Estimator):
     form: str = "linear"
     kinds: Any = None
     standardize: bool = True
+    levels: str = "ones"
     rare: Any = "auto"
-    max_levels: int = 100
+    max_levels: int | None = None
     drop: str | None = "binary"
     text: Any = None
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Learn levels, medians, scales and vocabularies from a frame (n, p) or a Table."""
-        self._learn(X)
+        self._learn(X, y)
         return self
 
     def fit_transform(self, X: Any, y: ArrayLike | None = None, **fit_params: Any) -> Any:
         """fit and transform; text is scanned once."""
-        frame, counts = self._learn(X)
-        return self._encoded(frame, counts)
+        frame, held = self._learn(X, y)
+        return self._encoded(frame, held)
 
     def transform(self, X: Any) -> Any:
         """A frame with the columns of training, in any order, → the form's matrix or frame; others are left aside."""
@@ -132,39 +151,38 @@ class TableEncoder(TransformerMixin, Estimator):
 
     # ------------------------------------------------------------------------------------------ learning
 
-    def _learn(self, X: Any) -> tuple[pd.DataFrame, dict[str, Any]]:
+    def _learn(self, X: Any, y: ArrayLike | None = None) -> tuple[pd.DataFrame, dict[str, Any]]:
         self._check_parameters()
         frame = as_frame(X)
         given = {**(X.kinds if isinstance(X, Table) else {}), **(self.kinds or {})}
         self.kinds_: dict[str, str] = infer_kinds(frame, given)
         self.feature_names_in_ = np.array([str(c) for c in frame.columns], dtype=object)
         self.n_features_in_ = frame.shape[1]
-        self._why = {
-            name: kind_of(frame.iloc[:, j], name)[1]
-            for j, (name, kind) in enumerate(self.kinds_.items())
-            if kind in LEFT_OUT
-        }
-        n = len(frame)
-        least = max(1, min(10, n // 100)) if isinstance(self.rare, str) else int(self.rare)
+        self._why = {name: why_out(frame[name], name, k) for name, k in self.kinds_.items() if k in LEFT_OUT}
+        self._rows = n = len(frame)
+        self._least = max(1, min(FEW_ROWS, n // 100)) if isinstance(self.rare, str) else int(self.rare)
         self._parts: list[learned.LearnedColumn] = []
-        counts: dict[str, Any] = {}
+        held: dict[str, Any] = {}  # of the rows of training, what need not or must not be made anew
         for name, kind in self.kinds_.items():
             column = frame[name]
             if kind in ("continuous", "discrete"):
                 self._parts.append(self._numbers(name, column))
-            elif kind == "nominal":
-                self._parts.append(self._levels(name, column, least))
+            elif kind in ("nominal", "target"):
+                part, own = self._levels(name, column, kind, y)
+                self._parts.append(part)
+                if own is not None:
+                    held[name] = own
             elif kind == "date":
                 self._parts.append(learned.learn_dates(name, column))
             elif kind == "text":
                 features = clone(self.text) if self.text is not None else _default_text(n)
                 try:
-                    counts[name] = features._learn(learned.documents_of(column))
+                    held[name] = features._learn(learned.documents_of(column))
                 except ValueError as error:
                     raise TableError(f"column {name!r}: {error}") from None
                 self._parts.append(learned.WordColumn(name, features))
         self._set_outputs()
-        return frame, counts
+        return frame, held
 
     def _numbers(self, name: str, column: pd.Series) -> learned.LearnedColumn:
         import pandas as pd
@@ -186,18 +204,26 @@ class TableEncoder(TransformerMixin, Estimator):
             name, float(np.median(seen / top)) * top, float(filled.mean()) * top, scale or 1.0, gaps, whole
         )
 
-    def _levels(self, name: str, column: pd.Series, least: int) -> learned.LevelColumn:
+    def _levels(
+        self, name: str, column: pd.Series, kind: str, y: ArrayLike | None
+    ) -> tuple[learned.LearnedColumn, Any]:
+        """What is learned of words, and of a column coded by the target the numbers of these rows."""
         import pandas as pd
 
         words = learned.words_of(column)
         seen = pd.Series(words).value_counts()
-        order = sorted(seen.index, key=lambda level: (-int(seen[level]), level))
-        kept = [level for level in order if seen[level] >= least][: self.max_levels]
-        pooled = len(order) - len(kept)
         gaps = int(sum(w is None for w in words))
+        many = self.levels == "dense" and len(seen) > DENSE_LEVELS
+        if kind == "target" or self.levels == "target" or many:
+            return learn_target(name, words, y)
+        if self.max_levels is None and len(seen) > HASHED_FROM:
+            return HashedColumn(name, BUCKETS, len(seen), gaps), None
+        order = sorted(seen.index, key=lambda level: (-int(seen[level]), level))
+        kept = [level for level in order if seen[level] >= self._least][: self.max_levels]
+        pooled = len(order) - len(kept)
         alone = self.drop == "binary" and len(kept) == 2 and not pooled and not gaps
         reference = kept[0] if kept and (self.drop == "first" or alone) else None
-        return learned.LevelColumn(name, tuple(sorted(kept)), pooled, gaps, reference)
+        return learned.LevelColumn(name, tuple(sorted(kept)), pooled, gaps, reference), None
 
     def _set_outputs(self) -> None:
         """The names of what comes out, and where each comes from."""
@@ -230,7 +256,7 @@ class TableEncoder(TransformerMixin, Estimator):
         return [
             part
             for part in self._parts
-            if isinstance(part, (learned.LevelColumn, learned.WordColumn, learned.SparseColumn))
+            if isinstance(part, (learned.LevelColumn, HashedColumn, learned.WordColumn, learned.SparseColumn))
             or (isinstance(part, learned.NumberColumn) and part.whole and not part.gaps)
         ]
 
@@ -246,7 +272,7 @@ class TableEncoder(TransformerMixin, Estimator):
             raise TableError(lacks("the frame", lacking, [str(c) for c in frame.columns if c not in known]))
         return frame
 
-    def _encoded(self, frame: pd.DataFrame, counts: Mapping[str, Any]) -> Any:
+    def _encoded(self, frame: pd.DataFrame, held: Mapping[str, Any]) -> Any:
         if self.form == "native":
             return self._native(frame)
         blocks: list[Any] = []
@@ -263,24 +289,29 @@ class TableEncoder(TransformerMixin, Estimator):
                     blocks.append(learned.counts_of(part.name, values)[:, None])
                 else:
                     blocks.append(part.columns(values, self.standardize))
-            elif isinstance(part, learned.LevelColumn):
+            elif isinstance(part, (learned.LevelColumn, HashedColumn)):
                 blocks.append(part.columns(*learned.coded(column)))
+            elif isinstance(part, TargetColumn):
+                known = held.get(part.name)
+                scaled = self.standardize
+                blocks.append(
+                    part.columns(*learned.coded(column), scaled)
+                    if known is None
+                    else part.scaled(known, scaled)
+                )
             elif isinstance(part, learned.DateColumn):
                 blocks.append(part.columns(learned.moments_of(part.name, column), self.standardize))
             elif isinstance(part, learned.WordColumn):
-                features, held = self._weighed(part), counts.get(part.name)
-                if held is None:
+                features, bag = self._weighed(part), held.get(part.name)
+                if bag is None:
                     blocks.append(features.transform(learned.documents_of(column)))
                 else:
-                    blocks.append(features._weighted(held.copy()))
+                    blocks.append(features._weighted(bag.copy()))
             elif part.name in runs:  # side by side they were one matrix: read them as one
                 run: Any = runs[part.name]
                 blocks.append(learned.sparse_block(frame, run, self.form == "linear" and self.standardize))
         dense = sum(block.shape[1] for block in blocks if isinstance(block, np.ndarray))
-        wide = len(self._names) > max(WIDE, 2 * dense) or any(
-            isinstance(p, (learned.WordColumn, learned.SparseColumn)) for p in used
-        )
-        if wide or self.form == "counts":
+        if self.form == "counts" or self._is_wide(used, dense):
             return sp.csr_matrix(sp.hstack([sp.csr_matrix(b) for b in blocks], format="csr"))
         out = np.zeros((len(frame), len(self._names)))
         at = 0
@@ -292,6 +323,15 @@ class TableEncoder(TransformerMixin, Estimator):
                 here[np.repeat(np.arange(len(here)), np.diff(block.indptr)), block.indices] = block.data
             at += block.shape[1]
         return out
+
+    def _is_wide(self, used: list[learned.LearnedColumn], dense: int) -> bool:
+        """Whether zeros are left out: decided by the table of training, ``dense`` of whose columns have few."""
+        if any(isinstance(p, (learned.WordColumn, learned.SparseColumn)) for p in used):
+            return True
+        if self.levels == "dense":
+            return False
+        q = len(self._names)
+        return q > max(WIDE, 2 * dense) or (q * getattr(self, "_rows", 0) > CELLS and q > 4 * dense)
 
     def _weighed(self, part: learned.WordColumn) -> TextFeatures:
         """The bag of words as this form weighs it."""
@@ -308,13 +348,10 @@ class TableEncoder(TransformerMixin, Estimator):
             if isinstance(part, (learned.NumberColumn, learned.SparseColumn)):
                 values = learned.numbers_of(part.name, column)
                 out[part.name] = whole_numbers(values)
-            elif isinstance(part, learned.LevelColumn):
+            elif learned.holds_levels(part):
                 words = learned.words_of(column)
-                if len(part.levels) >= self.max_levels and part.pooled:
-                    kept = set(part.levels)
-                    words = np.array(
-                        [w if w is None or w in kept else part.other for w in words], dtype=object
-                    )
+                if isinstance(part, learned.LevelColumn) and (kept := {None, *self._shown(part)}) != {None}:
+                    words = np.array([w if w in kept else part.other for w in words], dtype=object)
                 out[part.name] = words
             elif isinstance(part, learned.DateColumn):
                 moments = learned.moments_of(part.name, column)
@@ -328,6 +365,11 @@ class TableEncoder(TransformerMixin, Estimator):
                     out[f"{part.name} {what}"] = cells
         return pd.DataFrame(out, index=frame.index)
 
+    def _shown(self, part: learned.LevelColumn) -> tuple[str, ...]:
+        """The levels that the native form shows where ``max_levels`` pools the others; none: it shows all."""
+        most = self.max_levels
+        return part.levels if most is not None and part.pooled and len(part.levels) >= most else ()
+
     # ------------------------------------------------------------------------------------------ words
 
     def _for(self) -> str:
@@ -335,43 +377,10 @@ class TableEncoder(TransformerMixin, Estimator):
         return dict(zip(FORMS, read_by))[self.form]
 
     def _said(self, name: str, part: learned.LearnedColumn | None) -> str:
-        if part is None:
-            why = self._why.get(name)
-            return f"left out, as {self._for()} do not read it" if why is None else f"left out ({why})"
-        if self.form == "native":
-            if isinstance(part, learned.LevelColumn):
-                return "words as they are"
-            return (
-                "days, month and weekday" if isinstance(part, learned.DateColumn) else "numbers as they are"
-            )
-        if isinstance(part, learned.NumberColumn):
-            if self.form == "counts":
-                return "counts as they are"
-            done = f"(x − {part.mean:.4g})/{part.scale:.4g}" if self.standardize else "as it is"
-            if part.gaps:
-                cells = f"{part.gaps:,} missing cell{'s' * (part.gaps > 1)}"
-                done += f"; {cells} → the median {part.median:.4g}, and a column that says so"
-            return done
-        if isinstance(part, learned.LevelColumn):
-            kept, parts = part.kept(), []
-            if kept:
-                parts.append(f"0 or 1 for {', '.join(map(repr, kept[:6]))}{', …' if len(kept) > 6 else ''}")
-            if part.reference is not None:
-                parts.append(f"{part.reference!r} is the reference, 0 in all")
-            if part.pooled:
-                many = f"{part.pooled:,}{' rare' * bool(part.levels)} level{'s' * (part.pooled > 1)}"
-                which = many if part.levels else f"all {many}, each rare,"
-                parts.append(f"{which} pooled as {part.other}, and so is a new one")
-            if part.gaps:
-                parts.append(f"a column for the {part.gaps:,} missing cell{'s' * (part.gaps > 1)}")
-            return "; ".join(parts if part.pooled else [*parts, "a new level is 0 in all"])
-        if isinstance(part, learned.DateColumn):
-            return f"{', '.join(part.parts)}" + (
-                "; a missing date is the average one, and said" if part.gaps else ""
-            )
-        if isinstance(part, learned.WordColumn):
-            return "; ".join(self._weighed(part).describe())
-        return f"divided by {part.scale:.4g}"
+        if part is not None:
+            return said_of(self, part)
+        why = self._why.get(name)
+        return f"left out, as {self._for()} do not read it" if why is None else f"left out ({why})"
 
     def _check_parameters(self) -> None:
         if self.form not in FORMS:
@@ -383,12 +392,10 @@ class TableEncoder(TransformerMixin, Estimator):
             isinstance(self.rare, bool) or not isinstance(self.rare, (int, np.integer)) or self.rare < 1
         ):
             raise ValueError(f'rare must be "auto" or a whole number of rows, got {self.rare!r}')
-        if (
-            isinstance(self.max_levels, bool)
-            or not isinstance(self.max_levels, (int, np.integer))
-            or self.max_levels < 1
-        ):
-            raise ValueError(f"max_levels must be a whole number above 0, got {self.max_levels!r}")
+        if self.max_levels is not None and not (is_count(self.max_levels) and self.max_levels >= 1):
+            raise ValueError(f"max_levels must be None or a whole number above 0, got {self.max_levels!r}")
+        if self.levels not in LEVELS:
+            raise ValueError(f"levels must be one of {', '.join(map(repr, LEVELS))}, got {self.levels!r}")
         if self.text is not None and not isinstance(self.text, TextFeatures):
             raise ValueError(f"text must be a TextFeatures, got {type(self.text).__name__}")
 
@@ -402,33 +409,12 @@ def _default_text(n: int) -> TextFeatures:
     return TextFeatures(weighting="tf-idf", min_df=2 if n >= 100 else 1, max_features=50_000)
 
 
-def as_frame(X: Any) -> pd.DataFrame:
-    """A Table, or a frame of pandas, Polars or Arrow, as a pandas frame (n, p) whose names are words, no two alike.
+def encoder_for(reads: str, kinds: Mapping[str, str]) -> TableEncoder:
+    """The encoder for models that read "native", "linear" or "counts"; or "dense": as "linear", zeros stored.
 
-    A pandas frame with such names is given back as it is. Cost: O(p), and O(cells) where it is another's frame.
-
-    >>> import pandas as pd
-    >>> as_frame(pd.DataFrame({0: [1, 2], "b": ["u", "v"]})).columns.tolist()
-    ['0', 'b']
+    >>> encoder_for("dense", {}).get_params()["levels"]
+    'dense'
     """
-    import pandas as pd
-
-    if isinstance(X, Table):
-        return X.frame
-    if isinstance(X, pd.DataFrame):
-        frame = X
-    elif hasattr(X, "columns"):
-        import narwhals as nw
-
-        frame = nw.from_native(X, eager_only=True).to_pandas()
-    else:
-        raise TableError(
-            f"an encoder reads a frame with named columns or a Table, got {type(X).__name__}; give one"
-        )
-    if not all(isinstance(c, str) for c in frame.columns):
-        frame = frame.rename(columns=str)
-    if len(set(frame.columns)) < frame.shape[1]:
-        names = frame.columns.tolist()
-        twice = next(name for name in names if names.count(name) > 1)
-        raise TableError(f"more than one column is called {twice!r}; give every column a name of its own")
-    return frame
+    if reads == "dense":
+        return TableEncoder(levels="dense", kinds=dict(kinds))
+    return TableEncoder(form=reads, kinds=dict(kinds))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from separatrix.tables.coded_levels import HashedColumn, TargetColumn
 from separatrix.tables.sources import TableError
 
 if TYPE_CHECKING:
@@ -126,7 +127,14 @@ class SparseColumn:
         return [self.name]
 
 
-LearnedColumn = NumberColumn | LevelColumn | DateColumn | WordColumn | SparseColumn
+LearnedColumn = (
+    NumberColumn | LevelColumn | DateColumn | WordColumn | SparseColumn | TargetColumn | HashedColumn
+)
+
+
+def holds_levels(part: LearnedColumn) -> bool:
+    """Whether the column's cells are words of a nominal variable, however they are coded."""
+    return isinstance(part, (LevelColumn, TargetColumn, HashedColumn))
 
 
 def date_parts(moments: np.ndarray, origin: int) -> dict[str, np.ndarray]:

@@ -17,7 +17,16 @@ from separatrix.tables.formats.arrow import read_columns
 from separatrix.tables.formats.folders import read_folder
 from separatrix.tables.formats.json_lines import read_json_lines
 from separatrix.tables.formats.svmlight import read_svmlight
-from separatrix.tables.sources import Columns, Source, TableError, decoded, open_source
+from separatrix.tables.sources import (
+    SHELVES,
+    Columns,
+    Source,
+    TableError,
+    decoded,
+    is_there,
+    open_source,
+    parted,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +39,9 @@ Sunny,Warm,High,Strong,Cool,Change,Yes
 """
 BUNDLED = ("iris", "wine", "breast-cancer", "digits", "enjoy-sport")
 DIGITS = re.compile(r"\W*\d")  # how numbers, dates and sums of money begin
-FORMATS = ("csv", "tsv", "parquet", "arrow", "jsonl", "arff", "svmlight", "text", "document")
+FORMATS = (
+    "csv", "tsv", "parquet", "arrow", "jsonl", "arff", "svmlight", "text", "document", "excel", "sqlite", "duckdb",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -62,18 +73,16 @@ def load(source: Any, format: str | None, options: ReadOptions) -> RawTable:
             return _of_frame(source)
         got = repr(source) if isinstance(source, str) else type(source).__name__
         raise TableError(f"a table is a path, a bundled name or a DataFrame, got {got}; give one of them")
-    path = Path(source).expanduser()
-    try:
-        exists = path.exists() or path.is_symlink()
-    except (OSError, ValueError):
-        exists = False
-    if not exists:
+    path, part = parted(source)
+    if not is_there(path):
         if str(source) in BUNDLED:
             return _bundled(str(source))
         raise TableError(
             f"{source}: no such file; check the path, or use a bundled name: {', '.join(BUNDLED)}"
         )
     if path.is_dir():
+        if part:
+            raise TableError(f"{path}: a folder, not a workbook or a database; leave out ::{part}")
         cells, labels, notes = read_folder(path)
         frame = pd.DataFrame({name: pd.Series(column, dtype="str") for name, column in cells.items()})
         if labels is not None:
@@ -81,7 +90,7 @@ def load(source: Any, format: str | None, options: ReadOptions) -> RawTable:
         readings = {str(n): Reading(str(n), "words", empty=("",)) for n in frame.columns}
         return RawTable(frame, readings, str(path), "folder", notes, None if labels is None else "label")
     try:
-        return _of_file(open_source(path, format), options)
+        return _of_file(open_source(source, format), options)
     except MemoryError:
         raise TableError(
             f"{source}: does not fit into memory; read it piece by piece (read_chunks)"
@@ -101,6 +110,8 @@ def _of_file(source: Source, options: ReadOptions) -> RawTable:
         frame, labels = read_svmlight(source, source.content(), options.width)
         frame["label"] = labels
         return RawTable(frame, _typed_readings(frame), source.name, "svmlight", notes, "label")
+    if source.format in SHELVES:
+        return _of_shelf(source, options, notes)
     text, more = decoded(source, source.content())
     notes += more
     if not text.strip():
@@ -122,6 +133,37 @@ def _of_file(source: Source, options: ReadOptions) -> RawTable:
     raw = _understood(source, columns, options, [*notes, *more, *also], dialect)
     labelled = source.format == "text" and dialect.names == ("label", "text")
     return replace(raw, target="label") if labelled else raw
+
+
+def _of_shelf(source: Source, options: ReadOptions, notes: list[str]) -> RawTable:
+    """A sheet of a workbook or a table of a database; its lines are read as CSV is."""
+    check_shelf(source, options.header, options.delimiter)
+    if source.format == "excel":
+        from separatrix.tables.formats.sheets import read_sheet
+
+        notes += read_sheet(source).notes
+    else:
+        from separatrix.tables.formats.databases import duckdb_columns, table_note
+
+        notes += table_note(source)
+        if source.format == "duckdb":
+            return _understood(source, duckdb_columns(source), options, notes)
+    text, more = decoded(source, source.content())
+    header = options.header if source.format == "excel" else True
+    dialect, also = find_dialect(source, text, header, ",")
+    if header is None and dialect.header:
+        _refuse_title(source, text, dialect)
+    table, said = read_delimited(source, text, dialect)
+    columns = {name: table.column(name) for name in dialect.names}
+    return _understood(source, columns, options, [*notes, *more, *also, *said], dialect)
+
+
+def check_shelf(source: Source, header: bool | None, delimiter: str | None) -> None:
+    """Refuse what means something for lines of text alone."""
+    if delimiter is not None:
+        raise source.refuse(f"{SHELVES[source.format]} has no delimiter; leave it out")
+    if header is not None and source.format != "excel":
+        raise source.refuse("the columns of a database have names; leave out header")
 
 
 def _refuse_title(source: Source, text: str, dialect: Dialect) -> None:

@@ -1,6 +1,8 @@
 """A file → a table:  rows, columns with kinds, a target, and sentences on everything that was done (row T3).
 
     read("mail.csv", target="spam")           CSV, TSV, Parquet, Arrow, JSON lines, ARFF, svmlight, gzip of each
+    read("book.xlsx::Sheet2")                 a sheet of an Excel workbook; the first one by default
+    read("shop.db::orders")                   a table or a view of SQLite or DuckDB
     read("letters/")                          a folder of documents, one folder a class
     read_chunks("big.csv", table.schema)      the same columns, read alike, a piece at a time, in order
     read("iris")                              a bundled table: iris, wine, breast-cancer, digits, enjoy-sport
@@ -18,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix.tables.chunks import read_chunks
-from separatrix.tables.kinds import check_kinds, infer_kinds, kind_notes, listed
+from separatrix.tables.kinds import LEFT_OUT, check_kinds, infer_kinds, kind_notes, listed
 from separatrix.tables.load import BUNDLED, FORMATS, RawTable, ReadOptions, load, needs_frames
 from separatrix.tables.sources import TableError
 from separatrix.tables.table import Schema, Table
@@ -48,17 +50,18 @@ def read(
 
     Parameters
     ----------
-    source : a path; one of the names iris, wine, breast-cancer, digits, enjoy-sport (a file of that name comes
-        first); or a DataFrame
+    source : a path, of a workbook or a database with ``::`` and the name of a table; one of the names iris,
+        wine, breast-cancer, digits, enjoy-sport (a file of that name comes first); or a DataFrame
     target : the column to predict, or a function that picks it from the names where the source itself names none;
         its rows without a label are left out, and said
-    kinds : {column: "continuous" | "discrete" | "nominal" | "date" | "text" | "identifier" | "constant"} where the
-        rules of kinds.py should not decide
+    kinds : {column: "continuous" | "discrete" | "nominal" | "target" | "date" | "text" | "identifier" | "leak" |
+        "constant"} where the rules of kinds.py should not decide
     header : whether the first line holds names; by default it does, and a first line that looks like data is refused
     delimiter : one character; by default found
     missing : the words that say a cell is empty, instead of the usual ones
     classes : the target's values are classes; False lets numbers be
-    format : "csv", "tsv", "parquet", "arrow", "jsonl", "arff", "svmlight", "text" or "document"; by default found
+    format : "csv", "tsv", "parquet", "arrow", "jsonl", "arff", "svmlight", "text", "document", "excel", "sqlite" or
+        "duckdb"; by default found
     width : columns of an svmlight file, whose last ones may all be 0
 
     >>> table = read("iris")
@@ -123,14 +126,15 @@ def _finished(raw: RawTable, target: str | None, kinds: Mapping[str, str] | None
         labels = _labels(raw, target, column, classes)
         notes += _spelled_alike(labels) if classes else []
     check_kinds(kinds, [str(c) for c in frame.columns])
+    told = dict(kinds or {})  # by the user
     if raw.format == "folder":  # a document is text, however short
-        kinds = {"file": "identifier", "text": "text", **(kinds or {})}
-    found = infer_kinds(frame, kinds)
-    notes += kind_notes(frame, found, kinds)
-    if all(kind in ("identifier", "constant") for kind in found.values()) and labels is not None:
+        kinds = {"file": "identifier", "text": "text", **told}
+    found = infer_kinds(frame, kinds, labels if classes else None)
+    notes += kind_notes(frame, found, told, labels)
+    if all(kind in LEFT_OUT for kind in found.values()) and labels is not None:
         raise TableError(
-            f"{raw.name}: no column is left to predict from, as all are identifiers or constant; "
-            "say what they are by kinds="
+            f"{raw.name}: no column is left to predict from, as all are identifiers, constant or copies of the "
+            "target; say what they are by kinds="
         )
     small = frame.shape[1] <= 1000 and len(frame) <= 200_000
     twice = int(frame.duplicated().sum()) if labels is not None and small else 0

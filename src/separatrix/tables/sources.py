@@ -13,7 +13,9 @@ import io
 import os
 import re
 import stat
+import zipfile
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -27,19 +29,25 @@ FORMATS = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet", ".feather": "arrow",
     ".arrow": "arrow", ".ipc": "arrow", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".arff": "arff",
     ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".txt": "text", ".data": "csv",
-    ".eml": "document", ".md": "document",
+    ".eml": "document", ".md": "document", ".xlsx": "excel", ".xlsm": "excel", ".db": "sqlite", ".sqlite": "sqlite",
+    ".sqlite3": "sqlite", ".duckdb": "duckdb", ".ddb": "duckdb",
 }  # fmt: skip
+SHELVES = {"excel": "a workbook", "sqlite": "a database", "duckdb": "a database"}  # files of several tables
+MAGIC = {
+    "excel": b"PK\x03\x04",
+    "sqlite": b"SQLite format 3",
+    "duckdb": b"DUCK",
+}  # DuckDB's from the ninth byte on
 # What other files begin with, and what to do about it.
 FOREIGN = (
     (b"PK\x03\x04", "a zip archive or a spreadsheet", "unpack it, or save the sheet as CSV"),
     (b"PK\x05\x06", "an empty zip archive", "unpack it"),
-    (b"\xd0\xcf\x11\xe0", "an old Office file", "save the sheet as CSV"),
+    (b"\xd0\xcf\x11\xe0", "an old Office file, or one with a password", "save the sheet as .xlsx or CSV"),
     (b"BZh", "packed by bzip2", "unpack it, or pack it by gzip"),
     (b"\xfd7zXZ", "packed by xz", "unpack it, or pack it by gzip"),
     (b"\x28\xb5\x2f\xfd", "packed by zstd", "unpack it, or pack it by gzip"),
     (b"7z\xbc\xaf", "a 7z archive", "unpack it"),
     (b"%PDF", "a PDF", "save its table as CSV"),
-    (b"SQLite format 3", "an SQLite database", "export the table as CSV"),
     (b"\x89HDF", "an HDF5 file", "save the table as Parquet or CSV"),
     (b"\x80\x04", "a Python pickle, which could run code", "save the table as Parquet or CSV"),
     (b"\x80\x05", "a Python pickle, which could run code", "save the table as Parquet or CSV"),
@@ -84,16 +92,17 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Source:
-    """A file opened for reading: its path, its format, and whether it is packed by gzip."""
+    """A file opened for reading: its path, its format, whether it is packed by gzip, and which of its tables."""
 
     path: Path
     format: str
     packed: bool
     notes: tuple[str, ...] = ()
+    part: str = ""
 
     @property
     def name(self) -> str:
-        return str(self.path)
+        return f"{self.path}::{self.part}" if self.part else str(self.path)
 
     def refuse(self, what: str, cause: BaseException | None = None) -> TableError:
         error = TableError(f"{self.name}: {what}")
@@ -101,20 +110,58 @@ class Source:
         return error
 
     def stream(self) -> BinaryIO:
-        """The bytes, unpacked as they are asked for, within bounds."""
+        """The bytes, unpacked as they are asked for, within bounds; of a sheet or a table of SQLite as CSV."""
+        if self.format in SHELVES:
+            return io.BufferedReader(_Lines(self._lines()), 1 << 20)
         raw = self.path.open("rb")
         return io.BufferedReader(_Unpacked(raw, self), 1 << 20) if self.packed else raw
 
     def content(self) -> bytes:
         """All bytes at once."""
-        size = self.path.stat().st_size
-        if size > LIMIT:
-            raise self.refuse(
-                f"{size / 1e9:.1f} GB is more than the {LIMIT >> 30} GB read at once; "
-                "train on part of the rows, or read it piece by piece (read_chunks)"
-            )
-        with self.stream() as stream:
-            return stream.read()
+        size = 0 if self.format in SHELVES else self.path.stat().st_size  # of those it is not known before
+        if size <= LIMIT:
+            with self.stream() as stream:
+                found = stream.read(LIMIT + 1) if self.format in SHELVES else stream.read()
+            if self.format not in SHELVES or (size := len(found)) <= LIMIT:
+                return found
+        raise self.refuse(
+            f"{size / 1e9:.1f} GB is more than the {LIMIT >> 30} GB read at once; "
+            "train on part of the rows, or read it piece by piece (read_chunks)"
+        )
+
+    def _lines(self) -> Iterator[bytes]:
+        if self.format == "sqlite":
+            from separatrix.tables.formats.databases import sqlite_lines
+
+            return sqlite_lines(self)
+        from separatrix.tables.formats.sheets import read_sheet
+
+        return iter([read_sheet(self).text.encode("utf-8", "replace")])
+
+
+class _Lines(io.RawIOBase):
+    """Blocks of bytes as a stream."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self.blocks, self.held = blocks, memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not len(self.held):
+            block = next(self.blocks, None)
+            if block is None:
+                return 0
+            self.held = memoryview(block)
+        size = min(len(buffer), len(self.held))
+        buffer[:size], self.held = self.held[:size], self.held[size:]
+        return size
+
+    def close(self) -> None:
+        if not self.closed and hasattr(self.blocks, "close"):
+            self.blocks.close()  # a database that is read is let go
+        super().close()
 
 
 class _Unpacked(io.RawIOBase):
@@ -151,9 +198,38 @@ class _Unpacked(io.RawIOBase):
         super().close()
 
 
-def open_source(path: Path, format: str | None = None) -> Source:
-    """The file at the path, its format by its first bytes and its name."""
-    blank = Source(path, "", False)
+def parted(source: str | Path) -> tuple[Path, str]:
+    """``book.xlsx::Sheet2`` → the file and the table in it; no name where there is none.
+
+    >>> parted("book.xlsx::Sheet2"), parted("iris.csv")
+    ((PosixPath('book.xlsx'), 'Sheet2'), (PosixPath('iris.csv'), ''))
+    """
+    path = Path(source).expanduser()
+    text = str(path)
+    if "::" not in text or is_there(path):
+        return path, ""
+    cuts = [(Path(text[:at]), text[at + 2 :]) for at in range(1, len(text)) if text[at : at + 2] == "::"]
+    return next(((file, part) for file, part in cuts if is_there(file)), cuts[0] if cuts else (path, ""))
+
+
+def located(source: Any) -> Source | None:
+    """The file that is named, opened; None where it is no file: a folder, a bundled name, a frame."""
+    if not isinstance(source, (str, Path)) or not parted(source)[0].is_file():
+        return None
+    return open_source(source)
+
+
+def is_there(path: Path) -> bool:
+    try:
+        return path.exists() or path.is_symlink()
+    except (OSError, ValueError):
+        return False
+
+
+def open_source(given: str | Path, format: str | None = None) -> Source:
+    """The file at the path (and the table in it), its format by its first bytes and its name."""
+    path, part = parted(given)
+    blank = Source(path, "", False, (), part)
     try:
         plain = stat.S_ISREG(path.stat().st_mode)
         head = b""
@@ -186,13 +262,25 @@ def open_source(path: Path, format: str | None = None) -> Source:
             raise blank.refuse("the gzip data hold nothing; give a table with a line of names and rows")
     by_name = FORMATS.get(suffixes[-1], "") if suffixes else ""
     found = format or _by_content(head, blank, by_name) or by_name
+    if found in SHELVES and not head.startswith(MAGIC[found]) and head[8:12] != MAGIC[found]:
+        raise blank.refuse(
+            f"the file is not {SHELVES[found]} that {found} wrote; check the path, or get it again"
+        )
+    if part and found not in SHELVES:
+        raise blank.refuse(f"{path.name} holds one table; leave out ::{part}")
     if by_name and found != by_name and not format:
         notes.append(f"named {suffixes[-1]}, but its content is {found}: read as {found}")
-    return Source(path, found or "text", packed, tuple(notes))
+    return Source(path, found or "text", packed, tuple(notes), part)
 
 
 def _by_content(head: bytes, blank: Source, by_name: str) -> str:
     """The format that a file's first bytes prove; empty where they prove none."""
+    if head.startswith(MAGIC["sqlite"]):
+        return "sqlite"
+    if head[8:12] == MAGIC["duckdb"]:
+        return "duckdb"
+    if head.startswith(MAGIC["excel"]) and (by_name == "excel" or _is_workbook(blank.path)):
+        return "excel"
     for magic, what, way_out in FOREIGN:
         if head.startswith(magic):
             raise blank.refuse(f"the file is {what}; {way_out}")
@@ -208,6 +296,15 @@ def _by_content(head: bytes, blank: Source, by_name: str) -> str:
             if page.match(begins):
                 raise blank.refuse(f"the file is {what}, not a table; {way_out} get the table again")
     return "jsonl" if by_name in ("csv", "tsv") and JSON.match(begins) else ""
+
+
+def _is_workbook(path: Path) -> bool:
+    """Whether a zip archive is one of Excel's, whatever its name."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "xl/workbook.xml" in archive.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False
 
 
 def decoded(source: Source, content: bytes) -> tuple[str, list[str]]:

@@ -38,6 +38,7 @@ generative-beta generative-dirichlet generative-exponential generative-gamma gen
 generative-multivariate_gaussian generative-poisson glm-cloglog glm-gamma glm-gaussian glm-poisson glm-probit
 linear_svc-together logistic-firth logistic-no_optimum logistic-random_state logistic-sparse-weights
 logistic-three_classes-path nb-a_family_object nb-families nb-frame nu_svc-probability one_class-sparse
+ordinal-no_optimum ordinal-three_classes
 perceptron-separable pipeline-words random_forest-levels random_forest-medians stump-levels_that_are_numbers
 svc-one_against_the_rest svc-sparse tree-levels tree-levels_that_are_numbers
 """.split()  # noqa: SIM905

@@ -64,3 +64,20 @@ def test_one_vs_rest_hard_margins():
         SVC(multi_class="ovr", C=np.inf, kernel="linear").fit(line, [0, 0, 1, 1, 2, 2])
     with pytest.raises(ValueError, match="rows 1 and 2 are equal and of class 0 and the rest"):
         SVC(multi_class="ovr", C=np.inf).fit([[0.0], [1.0], [1.0], [3.0], [4.0], [5.0]], [0, 0, 1, 1, 2, 2])
+
+
+def test_small_machines_beside_large_ones_are_what_they_are_alone(monkeypatch):
+    """Pairs of few rows run side by side, one of many rows has the threads to itself; layouts are LIBSVM's."""
+    from separatrix.models.margin import support_vector_classifier as module
+
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(4), [160, 150, 40, 30])
+    X = rng.normal(size=(len(y), 4)) + np.eye(4)[y]
+    alone = SVC().fit(X, y)
+    monkeypatch.setattr(module, "SOME", 200)
+    monkeypatch.setattr(module, "WORTH_THREADS", 0)
+    model, peer = SVC().fit(X, y), Peer().fit(X, y)
+    np.testing.assert_array_equal(model.support_, alone.support_)
+    np.testing.assert_array_equal(model.dual_coef_, alone.dual_coef_)
+    assert model.dual_coef_.shape == (3, len(model.support_))
+    assert abs(model.decision_function(X) - peer.decision_function(X)).max() < 0.02

@@ -210,7 +210,7 @@ def test_a_sigmoid_ends_as_libsvm_ends_and_claims_nothing(load_it, given):
         if load_it is load_iris:  # on the other two there are several such ends, and the paths part
             np.testing.assert_allclose(ours.dual(part), theirs.dual(part), rtol=1e-4)
             np.testing.assert_allclose(ours.score(part), theirs.score(part), rtol=0, atol=1e-2)
-    assert abs(mine.score(X, y) - peer.score(X, y)) < 0.02
+    assert mine.score(X, y) > peer.score(X, y) - 0.02
 
 
 @pytest.mark.parametrize(

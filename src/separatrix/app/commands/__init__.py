@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,12 +20,19 @@ app = typer.Typer(
     help=(
         "From a file to a classifier you can trust.\n\n"
         "Begin with:  separatrix compare DATA --target COLUMN\n\n"
-        "DATA is a CSV, TSV, Parquet, Arrow, JSON lines, ARFF or svmlight file (gzip too), a folder of texts with a "
-        "folder for each class, or a bundled name: iris, wine, breast-cancer, digits, enjoy-sport."
+        "DATA is a CSV, TSV, Parquet, Arrow, JSON lines, ARFF or svmlight file (gzip too), a sheet of an Excel file "
+        "(book.xlsx::SHEET), a table of SQLite or DuckDB (shop.db::TABLE), a folder of texts with a folder for each "
+        "class, or a bundled name: iris, wine, breast-cancer, digits, enjoy-sport."
     ),
 )
 
-Data = Annotated[str, typer.Argument(metavar="DATA", help="A file, a folder of texts, or a bundled name.")]
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="A file (book.xlsx::SHEET, shop.db::TABLE), a folder of texts, or a bundled name.",
+    ),
+]
 ModelFileArgument = Annotated[
     str, typer.Argument(metavar="MODELFILE", help="A file written by compare or fit.")
 ]
@@ -43,7 +50,8 @@ Kinds = Annotated[
     typer.Option(
         "--kinds",
         metavar="COLUMN=KIND,…",
-        help="What columns are where rules err: continuous, discrete, nominal, date, text, identifier, constant.",
+        help="What columns are where rules err: continuous, discrete, nominal, target (nominal, coded by the target "
+        "out of fold), date, text; identifier, leak, constant (left out).",
     ),
 ]
 Header = Annotated[
@@ -65,10 +73,11 @@ def _mark(delimiter: str | None) -> str | None:
     return "\t" if delimiter in ("tab", "\\t") else delimiter
 
 
-def _help(purpose: str, first: str, second: str, more: str = "", codes: str = CODES) -> str:
-    """A command's help: its purpose, two examples, exit codes."""
+def _help(purpose: str, first: str, second: str, more: str = "", codes: str = CODES) -> dict[str, Any]:
+    """A command's help: its purpose, two examples, exit codes; and the purpose alone, for the list of commands."""
     about = f"\n\n{more}" if more else ""
-    return f"{purpose}{about}\n\n\b\nExamples:\n  separatrix {first}\n  separatrix {second}\n\n{codes}"
+    examples = f"\b\nExamples:\n  separatrix {first}\n  separatrix {second}"
+    return {"help": f"{purpose}{about}\n\n{examples}\n\n{codes}", "short_help": purpose}
 
 
 def _version(asked: bool) -> None:
@@ -90,7 +99,7 @@ def _root(
 
 @app.command(
     "compare",
-    help=_help(
+    **_help(
         "Try every suitable model on a table and keep the best.",
         "compare iris",
         "compare loans.csv --target default --budget 300 --out loans",
@@ -179,7 +188,7 @@ def _compare(
 
 @app.command(
     "fit",
-    help=_help(
+    **_help(
         "Fit one model to all rows, print its verdict and save it.",
         "fit logistic iris",
         "fit svc spam.csv --target class --set C=10 --set gamma=0.1 --out spam.sepx",
@@ -222,13 +231,15 @@ def _fit(
 
 @app.command(
     "predict",
-    help=_help(
+    **_help(
         "Add a model's answers to a table, row by row.",
         "predict out/iris/model.sepx flowers.csv > answers.csv",
         "predict spam.sepx mail.jsonl --proba --out answers.jsonl",
         "Rows stay in order and columns as they are written; a column 'predicted' comes last, and with --proba a "
-        "column for each class. CSV gives CSV, JSON lines give JSON lines. Files larger than memory are read "
-        "piece by piece.",
+        "column for each class; --only leaves the columns of the input out. CSV gives CSV, JSON lines give JSON "
+        "lines; --out FILE.xlsx writes a workbook. Files larger than memory are read piece by piece. --sets 0.9 adds "
+        "a column 'set' with the classes that cannot be ruled out, as in a|b: it holds the right one in nine rows of "
+        "ten, and may be empty.",
     ),
 )
 def _predict(
@@ -240,9 +251,34 @@ def _predict(
     out: Annotated[
         str | None,
         typer.Option(
-            "--out", "-o", metavar="FILE", help=".csv, .tsv or .jsonl, or these with .gz. Default: printed."
+            "--out",
+            "-o",
+            metavar="FILE",
+            help=".csv, .tsv or .jsonl, or these with .gz, or .xlsx. Default: printed.",
         ),
     ] = None,
+    sets: Annotated[
+        float | None,
+        typer.Option(
+            "--sets",
+            metavar="SHARE",
+            help="Also a set of classes that holds the right one in this share of rows, such as 0.9.",
+        ),
+    ] = None,
+    by_class: Annotated[
+        bool, typer.Option("--by-class", help="The share of --sets holds of every class by itself.")
+    ] = False,
+    calibrate: Annotated[
+        str | None,
+        typer.Option(
+            "--calibrate",
+            metavar="FILE",
+            help="Rows with the right answers that the model was not fitted to, for --sets.",
+        ),
+    ] = None,
+    only: Annotated[
+        bool, typer.Option("--only", help="The answers alone, without the columns of the input.")
+    ] = False,
     rows: Annotated[
         int | None,
         typer.Option("--rows", min=1, metavar="N", help="Rows read at once. Default: by the width."),
@@ -250,15 +286,16 @@ def _predict(
     delimiter: Delimiter = None,
     quiet: Quiet = False,
 ) -> int:
-    from separatrix.app.commands.predict import run
+    from separatrix.app.commands.predict import Asked, run
 
     with Say(quiet).hearing() as say:
-        return run(model, data, proba, out, rows, _mark(delimiter), say)
+        asked = Asked(proba, only, sets, by_class, calibrate)
+        return run(model, data, asked, out, rows, _mark(delimiter), say)
 
 
 @app.command(
     "report",
-    help=_help(
+    **_help(
         "Judge a model on rows whose answers are known.",
         "report out/iris/model.sepx iris",
         "report spam.sepx newer.csv --target class --out spam.html",
@@ -288,7 +325,7 @@ def _report(
 
 @app.command(
     "explain",
-    help=_help(
+    **_help(
         "Why a row gets its answer: what each column adds to the log-odds.",
         "explain out/iris/logistic.sepx iris --row 51",
         "explain spam.sepx mail.csv --row 3 --class spam --top 20",
@@ -323,8 +360,40 @@ def _explain(
 
 
 @app.command(
+    "sql",
+    **_help(
+        "Write the query that answers the rows of a database as the model does.",
+        "sql out/iris/model.sepx --dialect duckdb --table flowers --keep id",
+        "sql spam.sepx --dialect sqlite --table mail > score.sql",
+        "For models whose score is a sum over columns (logistic regression, linear_svc, naive Bayes, Gaussian "
+        "discriminants, AdaBoost on stumps) and single trees. The answers are those of predict: a column 'predicted' "
+        "and 'p(CLASS)' for each class, equal to the model's to twelve digits; NULL is a missing cell.",
+    ),
+)
+def _sql(
+    model: ModelFileArgument,
+    dialect: Annotated[str, typer.Option("--dialect", "-d", help="sqlite, duckdb or postgres.")] = "sqlite",
+    table: Annotated[
+        str, typer.Option("--table", metavar="NAME", help="The table or view that the query reads.")
+    ] = "data",
+    keep: Annotated[
+        str | None,
+        typer.Option("--keep", metavar="A,B", help="Columns that stand before the answers, such as a key."),
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="FILE", help="Where it goes. Default: printed.")
+    ] = None,
+    quiet: Quiet = False,
+) -> int:
+    from separatrix.app.commands.sql import run
+
+    with Say(quiet).hearing() as say:
+        return run(model, dialect, table, keep, out, say)
+
+
+@app.command(
     "separability",
-    help=_help(
+    **_help(
         "Can a hyperplane separate the classes, and which columns do it?",
         "separability iris",
         "separability voting.csv --target Class --json",
@@ -351,7 +420,7 @@ def _separability(
 
 @app.command(
     "doctor",
-    help=_help(
+    **_help(
         "What is installed here, where compiled loops come from, and what is wrong.",
         "doctor --fix",
         "doctor --json > doctor.json",
@@ -380,14 +449,14 @@ def _doctor(
 @app.command(
     "bench",
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h"]},
-    help=_help(
+    **_help(
         "Race separatrix against other libraries, in a clone of the project.",
         "bench --list",
         "bench N1 --repeat 5",
-        "Everything after bench goes to python -m benchmarks; bench --help is its help.",
+        "Everything after bench goes to python -m benchmarks, whose own help follows this one where the clone is.",
     ),
 )
 def _bench(context: typer.Context) -> int:
     from separatrix.app.commands.bench import run
 
-    return run(list(context.args))
+    return run(list(context.args), context.get_help())

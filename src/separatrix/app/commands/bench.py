@@ -6,11 +6,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-from separatrix.app.errors import AppError
+from separatrix.app.errors import OK, AppError
 
 
-def run(arguments: list[str]) -> int:
+def run(arguments: list[str], about: str = "") -> int:
+    """The races with these arguments; ``about`` is this command's own help, which stands before theirs."""
     place = home()
+    if "--help" in arguments:
+        print(about, flush=True)
+        if place is None:
+            return OK
+        print(flush=True)
     if place is None:
         raise AppError(
             "the races are not part of the installed package; clone the project and run separatrix bench in it"

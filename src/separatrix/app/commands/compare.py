@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import shlex
 import textwrap
 import time
@@ -12,7 +13,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from separatrix.app.errors import INTERRUPTED, NOTHING, OK, UNUSABLE, AppError, UsageError, tell, unknown
+from separatrix.app.errors import (
+    INTERRUPTED,
+    NOTHING,
+    OK,
+    UNUSABLE,
+    AppError,
+    UsageError,
+    spoken,
+    tell,
+    unknown,
+)
 from separatrix.app.given import TableAsked, cost_of, listed, metric_named
 from separatrix.app.kept import SUFFIX, Kept, keep
 from separatrix.app.outputs import folder, write_text
@@ -28,6 +39,7 @@ from separatrix.judge.progress import Progress
 from separatrix.judge.scores import METRICS
 from separatrix.models.catalogue import BY_NAME
 from separatrix.tables.chunks import read_chunks
+from separatrix.tables.sources import parted
 from separatrix.tables.table import Table
 
 PLAN = "plan.json"
@@ -104,7 +116,7 @@ def run(
 def _to_keep(reading: float, worked: float, limit: float) -> float:
     """Seconds of the budget that are spent on reading, or left for the report.
 
-    Drawing takes as many times longer on a loaded machine as reading did: ``worked`` are its seconds of the processor.
+    Drawing takes as many times longer on a loaded machine as reading did: ``worked`` are its processor's seconds.
 
     >>> _to_keep(2.0, 2.0, 60.0), _to_keep(4.0, 2.0, 60.0), _to_keep(1.0, 1.0, 10.0)
     (6.0, 12.0, 3.0)
@@ -116,11 +128,13 @@ def _to_keep(reading: float, worked: float, limit: float) -> float:
 def stem(data: str) -> str:
     """A name for the outputs of a data set.
 
-    >>> stem("/data/mail.csv.gz"), stem("iris"), stem("letters/")
-    ('mail', 'iris', 'letters')
+    >>> stem("/data/mail.csv.gz"), stem("iris"), stem("letters/"), stem("shop.db::orders")
+    ('mail', 'iris', 'letters', 'shop-orders')
     """
-    name = Path(data).name or "data"
-    return name.split(".")[0] or name.lstrip(".").split(".")[0]
+    path, part = parted(data)
+    name = path.name or "data"
+    name = name.split(".")[0] or name.lstrip(".").split(".")[0]
+    return "-".join([name, *re.findall(r"[\w.]+", part)])
 
 
 def _test_rows(test: str, table: Table, delimiter: str | None) -> tuple[Any, Any]:
@@ -196,7 +210,7 @@ class _Watch:
             return
         self.say.note(f"alerts: {len(alerts)} to know before trusting a score", "bold")
         for alert in alerts[:12]:
-            self.say.alert(alert.severity, self._wrapped(f"  {alert.severity}: ", alert.sentence))
+            self.say.alert(alert.severity, self._wrapped(f"  {alert.severity}: ", spoken(alert.sentence)))
         if len(alerts) > 12:
             self.say.note(f"  … and {len(alerts) - 12} more, in comparison.json")
 

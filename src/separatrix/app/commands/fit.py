@@ -29,10 +29,9 @@ SHOWN = 6  # settings that are listed
 def run(
     model: str, asked: TableAsked, *, setting: Sequence[str], tune: bool, out: str | None, seed: int, say: Say
 ) -> int:
-    from sklearn.pipeline import Pipeline
-
     from separatrix.judge.tuning import SEARCH_ROWS
-    from separatrix.tables.encode import TableEncoder
+    from separatrix.models.sets import Pipeline
+    from separatrix.tables.encode import encoder_for
 
     name, settings = named(model), settings_of(setting)
     inner = made(name, settings, seed)
@@ -40,8 +39,10 @@ def run(
         check_tuned(name)
     path = Path(out) if out else Path("out", stem(asked.data), f"{name.replace('_', '-')}{SUFFIX}")
     table = asked.read(say)
+    for alert in _doubts(table):
+        say.alert(alert.severity, alert.sentence)
     search = tuner(name, settings, table, seed) if tune else None
-    encoder = TableEncoder(form=BY_NAME[name].reads, kinds=dict(table.kinds))
+    encoder = encoder_for(BY_NAME[name].reads, table.kinds)
     began = time.perf_counter()
     if search is not None:
         some = f" on {SEARCH_ROWS:,} of the rows" if len(table) > SEARCH_ROWS else ""
@@ -90,6 +91,16 @@ def run(
     return OK
 
 
+def _doubts(table: Table) -> list[Any]:
+    """Alerts on a target that may be no classes at all."""
+    import numpy as np
+
+    from separatrix.judge.target_alerts import target_alerts
+
+    classes, codes = np.unique(np.asarray(table.labels), return_inverse=True)
+    return [alert for alert in target_alerts(classes, codes) if alert.severity == "serious"]
+
+
 def _fitted(encoder: Any, inner: BaseEstimator, search: Any, table: Table) -> tuple[Any, list[str]]:
     """(the model, or the one that the search settles on, fitted to all rows; what was warned of, each once)."""
     from separatrix.data.interrupts import keep_going
@@ -105,7 +116,7 @@ def _fitted(encoder: Any, inner: BaseEstimator, search: Any, table: Table) -> tu
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = hear
-        cells = encoder.fit_transform(table.frame)
+        cells = encoder.fit_transform(table.frame, table.labels)
         with keep_going():  # the best so far is written, and its verdict says so
             if search is None:
                 model = inner.fit(cells, table.labels)

@@ -18,6 +18,8 @@ BRINGS = {
     "text": "stems of words",
     "files": "model files: save and load",
     "onnx": "ONNX graphs",
+    "excel": "Excel files",
+    "duckdb": "tables of DuckDB",
     "app": "the command line",
 }
 _NEED = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(?:\[[^]]*\])?\s*([^;]*)")

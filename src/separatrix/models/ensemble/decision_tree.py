@@ -103,8 +103,9 @@ class DecisionTreeClassifier(_OneTree, TreeClassifier):
     max_leaf_nodes : the most leaves; the tree is grown best node first, by what a split takes from W·impurity
     ccp_alpha, monotonic_cst : not served; anything but 0.0 and None is refused
     categorical_features : nominal columns: None, "from_dtype" (categories and words of a frame), a mask, indices or
-        names; at most 64 levels. Two classes: all splits of the levels in the order of their share of the second
-        class; more: one level against the others
+        names. More than 64 levels are grouped into at most 64 by their share of the classes in training, which the
+        verdict says; a level not seen goes where a missing cell does. Two classes: all splits of the levels in the
+        order of their share of the second class; more: one level against the others
 
     Attributes
     ----------

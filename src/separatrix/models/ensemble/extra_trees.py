@@ -42,7 +42,9 @@ class ExtraTreesClassifier(ForestClassifier):
     max_leaf_nodes : the most leaves of a tree, grown best node first
     ccp_alpha, monotonic_cst : not served; anything but 0.0 and None is refused
     categorical_features : nominal columns: None, "from_dtype" (categories and words of a frame), a mask, indices or
-        names; at most 64 levels. A test is a random set of the levels in the node
+        names. More than 64 levels are grouped into at most 64 by their share of the classes in training, which the
+        verdict says; a level not seen goes where a missing cell does. A test is a random set of the levels in the
+        node
 
     Attributes
     ----------

@@ -38,7 +38,8 @@ class RandomForestClassifier(ForestClassifier):
     class_weight : None, "balanced", "balanced_subsample" (anew in each bag) or a dictionary
     ccp_alpha, monotonic_cst : not served; anything but 0.0 and None is refused
     categorical_features : nominal columns: None, "from_dtype" (categories and words of a frame), a mask, indices or
-        names; at most 64 levels
+        names. More than 64 levels are grouped into at most 64 by their share of the classes in training, which the
+        verdict says; a level not seen goes where a missing cell does.
 
     Attributes
     ----------

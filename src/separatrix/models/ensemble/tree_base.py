@@ -45,7 +45,8 @@ class TreeModel(TreeLimits, TreeCells):
         began = time.perf_counter()
         self._check()
         cells, target, weight = self._read_fit(X, y, sample_weight)
-        findings = self._rare(target, self._options(len(cells)).min_leaf)
+        cells = self._group_levels(cells, target, weight, self._k)
+        findings = self._said_of_levels() + self._rare(target, self._options(len(cells)).min_leaf)
         columns, missing, heard = self._grow(cells, target, weight)
         self.verdict_ = self._verdict(began, columns, findings + heard, len(cells), missing)
         return self

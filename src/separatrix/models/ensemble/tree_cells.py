@@ -4,12 +4,15 @@
     best        codes of at most 255 bins a column (:class:`separatrix.growth.trees.Binned`)
     random      a float32 copy by columns (:class:`separatrix.growth.trees.Columns`)
 
-Shapes: X (n, p). Rows E1, E3, E4 of the specification. Cost: O(np), and a search among the levels a nominal cell.
+A split is a set of at most 64 codes. Up to so many levels have a code each; more are grouped by what goes with them
+in training (:func:`separatrix.data.level_means.group_levels`), and a group has a code. A level that training lacked
+goes where a missing cell does. Shapes: X (n, p). Rows E1, E3, E4 of the specification. Cost: O(np), and a search
+among the levels a nominal cell.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,7 @@ from separatrix.data.checks import is_count
 from separatrix.data.columns import Encoding
 from separatrix.data.door import column_name, is_dask, read_table, refuse_infinite
 from separatrix.data.estimator import Estimator
+from separatrix.data.level_means import group_levels
 from separatrix.data.sources import TableLike
 from separatrix.growth.growers import LEVELS, Binned, Columns
 from separatrix.models.ensemble.tree_limits import is_word
@@ -35,6 +39,9 @@ class Nominal:
     key: Encoding
     which: np.ndarray
     levels: dict[int, FloatArray]
+    groups: dict[int, np.ndarray] | None = (
+        None  # of columns of many levels: the code of each level, −1 of one without rows
+    )
 
     def encode(self, model: Any, X: TableLike) -> np.ndarray:
         """Cells (n, p) with levels as 0 …, −1 where a level was not seen in training."""
@@ -43,7 +50,17 @@ class Nominal:
             cells = np.array(cells, dtype=np.float64)
         for j, known in self.levels.items():
             cells[:, j] = level_numbers(cells[:, j], known)
+        return self.grouped(cells)
+
+    def grouped(self, cells: np.ndarray) -> np.ndarray:
+        """Levels of columns of many as the codes of their groups, in a table of one's own."""
+        for j, group in (self.groups or {}).items():
+            cells[:, j] = _grouped(cells[:, j], group)
         return cells
+
+    def size(self, j: int) -> int:
+        """How many levels a column has."""
+        return len(self.levels[j]) if j in self.levels else len(self.key.columns[j].levels)
 
 
 def level_numbers(column: FloatArray, known: FloatArray) -> FloatArray:
@@ -55,6 +72,14 @@ def level_numbers(column: FloatArray, known: FloatArray) -> FloatArray:
     place = np.searchsorted(known, column).clip(0, max(len(known) - 1, 0))
     hit = known[place] == column if len(known) else np.zeros(len(column), dtype=bool)
     return np.where(np.isnan(column), np.nan, np.where(hit, place, -1.0))
+
+
+def _grouped(column: FloatArray, group: np.ndarray) -> FloatArray:
+    """The group of each level, −1 of one that is in none; NaN where missing."""
+    out = np.full(len(column), np.nan)
+    seen = ~np.isnan(column)
+    out[seen] = np.append(group, -1)[column[seen].astype(np.int64)]  # −1 finds the last
+    return out
 
 
 class TreeCells(Estimator):
@@ -79,11 +104,11 @@ class TreeCells(Estimator):
             cells = read_table(self, X, reset=reset, missing=True)
         except ValueError as error:
             text = str(error)
-            if "Linear models read numbers" not in text:
+            mark = f"{type(self).__name__} reads numbers"
+            if mark not in text:
                 raise
             raise ValueError(
-                text.split(" Linear models")[0]
-                + ' Say categorical_features="from_dtype" to read them as levels'
+                text.split(f" {mark}")[0] + ' Say categorical_features="from_dtype" to read them as levels'
             ) from None
         refuse_infinite(self, cells)
         if not isinstance(cells, np.ndarray):
@@ -109,21 +134,41 @@ class TreeCells(Estimator):
         cells = key.encode(self, X)
         levels: dict[int, FloatArray] = {}
         for j in np.flatnonzero(which).tolist():
-            known = key.columns[j].levels
-            size = len(known)
             if not kinds[j]:
                 column = cells[:, j]
                 levels[j] = np.unique(column[~np.isnan(column)]).astype(np.float64)
-                size = len(levels[j])
-            if size > LEVELS:
-                raise ValueError(
-                    f"column {column_name(self, j)} has {size} levels, and a split holds at most {LEVELS}: "
-                    "merge rare levels, or give their code as a number by leaving it out of categorical_features"
-                )
         self._nominal = Nominal(key, which, levels)
         cells = self._nominal.encode(self, X)
         refuse_infinite(self, cells)
         return cells
+
+    def _group_levels(
+        self, cells: np.ndarray, target: np.ndarray, weight: FloatArray | None, classes: int
+    ) -> np.ndarray:
+        """The cells of training with the levels of columns of many in groups, which are learned here."""
+        if self._nominal is None:
+            return cells
+        many = [j for j in np.flatnonzero(self._nominal.which).tolist() if self._nominal.size(j) > LEVELS]
+        if not many:
+            return cells
+        groups = {}
+        for j in many:
+            column = cells[:, j]
+            codes = np.where(np.isnan(column), -1, column).astype(np.int64)
+            groups[j] = group_levels(codes, target, weight, self._nominal.size(j), classes, LEVELS)
+        self._nominal = replace(self._nominal, groups=groups)
+        return self._nominal.grouped(np.array(cells))
+
+    def _said_of_levels(self) -> list[str]:
+        """Sentences on columns whose levels were grouped."""
+        out = []
+        for j, group in ((self._nominal and self._nominal.groups) or {}).items():
+            levels, kept = int((group >= 0).sum()), int(group.max(initial=-1)) + 1
+            how = f"in {kept} groups by what goes with them in training"
+            if kept < 2:
+                how = "which tell no more of the target than chance would: never split on"
+            out.append(f"column {column_name(self, j)}: {levels:,} levels, {how}")
+        return [*out[:5], f"and {len(out) - 5} more such columns"] if len(out) > 6 else out
 
     def _listed(self, key: Encoding) -> np.ndarray:
         """categorical_features as a mask, given as one, as indices, or as names."""

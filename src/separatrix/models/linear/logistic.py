@@ -53,7 +53,8 @@ class LogisticRegression(Inferential, LinearClassifier):
     l1_ratio : only 0 (an l2 penalty)
     dual : only False
     tol : the fit stops when the objective is proven within tol/100 (relatively) of its minimum; Newton, which
-        squares its error at every step, goes on to tol², and to tol⁴ of few rows or without a penalty
+        squares its error at every step, goes on to tol², and to tol⁴ of few rows or without a penalty; where "auto"
+        fits wide rows by gradients, those go on to tol² too
     fit_intercept : whether b is fitted; without it the surface passes through the origin
     intercept_scaling : only 1: the intercept is never penalised
     class_weight : {label: weight}, "balanced", or None

@@ -51,6 +51,15 @@ class Sides:
         a, b = sorted((self.negative, self.positive))
         return f"classes {names[a]!r} and {names[b]!r}"
 
+    def place(self, own: Index) -> Index:
+        """The row of LIBSVM's layout in which a pair's β of support vectors of these classes stand.
+
+        A support vector is in K − 1 machines: row r is its r-th rival, counted without its own class.
+        """
+        assert self.negative is not None
+        i, j = sorted((self.negative, self.positive))
+        return np.where(own == i, j - 1, i)
+
     def without(self, held: np.ndarray) -> Sides:
         """The machine on the rows that are not held out (a mask of its rows)."""
         kept = ~held
@@ -87,24 +96,11 @@ def votes(scores: FloatArray, k: int) -> Index:
     return out
 
 
-def fold_pairs(weights: FloatArray, own: Index, k: int) -> FloatArray:
-    """β of pairs (support vectors, K(K−1)/2) in LIBSVM's layout (K − 1, support vectors).
-
-    A support vector is in K − 1 machines: row r is its r-th rival, counted without its own class (``own``).
-    """
-    out = np.zeros((k - 1, len(weights)))
-    for m, (i, j) in enumerate(combinations(range(k), 2)):
-        out[j - 1, own == i] = weights[own == i, m]
-        out[i, own == j] = weights[own == j, m]
-    return out
-
-
 def unfold_pairs(coef: FloatArray, own: Index, k: int) -> FloatArray:
-    """The inverse of :func:`fold_pairs`.
+    """β of pairs (support vectors, K(K−1)/2) from LIBSVM's layout (K − 1, support vectors): see `Sides.place`.
 
-    >>> weights, own = np.array([[1.0, 2.0, 0.0], [-1.0, 0.0, 3.0], [0.0, -2.0, -3.0]]), np.arange(3)
-    >>> bool((unfold_pairs(fold_pairs(weights, own, 3), own, 3) == weights).all())
-    True
+    >>> unfold_pairs(np.array([[1.0, -1.0, 0.0], [2.0, 3.0, -5.0]]), np.arange(3), 3).tolist()
+    [[1.0, 2.0, 0.0], [-1.0, 0.0, 3.0], [0.0, 0.0, -5.0]]
     """
     out = np.zeros((coef.shape[1], k * (k - 1) // 2))
     for m, (i, j) in enumerate(combinations(range(k), 2)):

@@ -29,7 +29,6 @@ from separatrix.models.margin.calibration import calibrate
 from separatrix.models.margin.kernels import Definiteness
 from separatrix.models.margin.multiclass import (
     Sides,
-    fold_pairs,
     refuse_inseparable,
     sides_of,
     unfold_pairs,
@@ -74,8 +73,8 @@ class SupportVectorClassifier(Calibrated, SupportVectorMachine, Classifier):
                 names = getattr(self, "feature_names_in_", None)
                 refuse_inseparable(cells, machines, self.kernel, self.classes_, names)
             points, known = self._prepared(cells, self._wants_whole(cells, len(machines)))
-            if before.shape != (n, len(machines)):
-                before = np.zeros((n, len(machines)))
+            if before is not None and before.shape != (n, len(machines)):
+                before = None
             fits = self._solved(points, machines, before)
             self._keep(cells, codes, machines, fits)
             self.__dict__.pop("calibration_", None)
@@ -179,20 +178,34 @@ class SupportVectorClassifier(Calibrated, SupportVectorMachine, Classifier):
         dear = self._method or not isinstance(cells, np.ndarray) or cells.shape[1] > DEAR
         return n <= WHOLE or bool(dear and 8e-6 * n * n <= self.cache_size)
 
-    def _solved(self, points: Points, machines: list[Sides], before: FloatArray) -> list[DualSolution]:
-        """Every machine, from β (n, machines): those of some thousand rows side by side, larger ones have the threads
-        to themselves; what an interruption left no time for says nothing.
+    def _solved(self, points: Points, machines: list[Sides], before: FloatArray | None) -> list[DualSolution]:
+        """Every machine, from β (n, machines) or from nothing: those of some thousand rows side by side, larger ones
+        have the threads to themselves; what an interruption left no time for says nothing.
         """
         sizes = np.array([len(machine.rows) for machine in machines])
         free = points.index is not None or not callable(self.kernel)  # a function may not like company
-        beside = free and sizes.max() <= SOME and float(sizes @ sizes) >= WORTH_THREADS
-        most = int(self.cache_size // (8e-6 * sizes.max() ** 2)) if beside else 1
+        few = np.flatnonzero(sizes <= SOME) if free else np.empty(0, dtype=np.intp)
+        if float(sizes[few] @ sizes[few]) < WORTH_THREADS:
+            few = few[:0]
+        most = int(self.cache_size // (8e-6 * sizes[few].max() ** 2)) if len(few) else 1
+        others = np.setdiff1d(np.arange(len(machines)), few)
 
         def work(m: int) -> DualSolution:
-            return self._solve(points, machines[m], before[machines[m].rows, m])
+            machine = machines[m]
+            near = np.zeros(len(machine.rows)) if before is None else before[machine.rows, m]
+            return self._solve(points, machine, near)
 
-        found = together(work, range(len(machines)), lambda fit: fit.stopped_by == "interrupted", most)
-        return [self._unfitted(points, machines[m]) if fit is None else fit for m, fit in enumerate(found)]
+        def cut_short(fit: DualSolution) -> bool:
+            return fit.stopped_by == "interrupted"
+
+        fits: list[DualSolution | None] = [None] * len(machines)
+        for group, side_by_side in ((few, most), (others, 1)):
+            found = together(work, group.tolist(), cut_short, side_by_side)
+            for m, fit in zip(group.tolist(), found):
+                fits[m] = fit
+            if any(fit is None or cut_short(fit) for fit in found):
+                break
+        return [self._unfitted(points, machines[m]) if fit is None else fit for m, fit in enumerate(fits)]
 
     def _price(self) -> float:
         """What a slack costs before weights."""
@@ -210,9 +223,9 @@ class SupportVectorClassifier(Calibrated, SupportVectorMachine, Classifier):
         """One machine at β (rows of the machine,) and b, or None where β is no feasible point."""
         raise NotImplementedError
 
-    def _before(self) -> FloatArray:
-        """β (n, machines) to start from."""
-        return np.zeros((0, 0))
+    def _before(self) -> FloatArray | None:
+        """β (n, machines) to start from, or None."""
+        return None
 
     def _announce(self, machine: Sides) -> str:
         """What a machine's progress is headed by: its classes, where there are several machines."""
@@ -257,13 +270,20 @@ class SupportVectorClassifier(Calibrated, SupportVectorMachine, Classifier):
     def _keep(self, cells: Any, codes: np.ndarray, machines: list[Sides], fits: list[DualSolution]) -> None:
         """Support vectors by class, coefficients in scikit-learn's layout, and the reports."""
         n, k = cells.shape[0], len(self.classes_)
-        beta = np.zeros((n, len(machines)))
-        for m, (machine, fit) in enumerate(zip(machines, fits)):
-            beta[machine.rows, m] = fit.beta
-        support = np.flatnonzero(beta.any(axis=1))
+        some = np.zeros(n, dtype=bool)
+        for machine, fit in zip(machines, fits):
+            some[machine.rows[fit.beta != 0]] = True
+        support = np.flatnonzero(some)
         support = support[np.argsort(codes[support], kind="stable")]
-        weights, own = beta[support], codes[support]
-        coef = fold_pairs(weights, own, k) if self._coupled else weights.T.copy()
+        at = np.full(n, -1)
+        at[support] = np.arange(len(support))
+        own = codes[support]
+        coef = np.zeros((k - 1 if self._coupled else len(machines), len(support)))
+        for m, (machine, fit) in enumerate(zip(machines, fits)):
+            moved = np.flatnonzero(fit.beta)
+            rows = at[machine.rows[moved]]
+            where = m if not self._coupled else machine.place(own[rows])
+            coef[where, rows] = fit.beta[moved]
         self.support_ = support.astype(np.int32)
         self.n_support_ = np.bincount(own, minlength=k).astype(np.int32)
         self.support_vectors_ = self._kept(cells, support)

@@ -137,10 +137,10 @@ class SVC(SupportVectorClassifier):
         dual = Dual.classifier(machine.y, machine.C)
         return certify(self._kernel(), points.take(machine.rows), dual, 0.0, self.tol)
 
-    def _before(self) -> FloatArray:
+    def _before(self) -> FloatArray | None:
         """With ``warm_start``, β (n, machines) of the fit before."""
         if not self.warm_start or not hasattr(self, "support_"):
-            return np.zeros((0, 0))
+            return None
         weights = self._read_back()
         out = np.zeros((self.shape_fit_[0], weights.shape[1]))
         out[self.support_] = weights
