@@ -12,7 +12,7 @@ from tests.judge.slow import Clock, Slow
 @pytest.fixture
 def clock(monkeypatch):
     fake = Clock()
-    for module in (budget, judge_compare, tuning):
-        monkeypatch.setattr(module, "time", fake)
+    for module, name in ((budget, "time"), (judge_compare, "clock"), (tuning, "time")):
+        monkeypatch.setattr(module, name, fake)
     monkeypatch.setattr(Slow, "clock", fake)
     return fake

@@ -46,7 +46,8 @@ def test_every_model_is_listed_at_its_home_and_public():
     found = estimators()
     bases = {base for cls in found for base in cls.__mro__[1:]}
     listed = {model.cls: model.module for model in MODELS}
-    assert {cls.__name__ for cls in found if cls not in bases} <= set(listed)
+    held = {"Pipeline"}  # scikit-learn's, with sets: no model of its own
+    assert {cls.__name__ for cls in found if cls not in bases} - held <= set(listed)
     assert listed.items() <= {cls.__name__: home for cls, home in found.items()}.items()
     assert len(listed) == len(MODELS) and all(getattr(separatrix, cls) for cls in listed)
 

@@ -23,7 +23,7 @@ from tests.judge.slow import QUICK, blobs
         ({"models": []}, "models is empty"),
         ({"models": ["lda", "lda"]}, "names 'lda' twice"),
         ({"models": ["multinomial_nb"]}, "does not suit this table: it reads counts of words"),
-        ({"metric": "f1"}, "metric 'f1' is unknown: use one of 'log_loss', 'accuracy', 'auc', 'cost'"),
+        ({"metric": "rmse"}, "metric 'rmse' is unknown: use one of 'log_loss', 'accuracy', 'auc', 'cost'"),
         ({"metric": "cost"}, "needs cost"),
         ({"budget": 0}, "budget must be a number of seconds above 0"),
         ({"budget": -3}, "budget must be a number of seconds above 0"),

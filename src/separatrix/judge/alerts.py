@@ -112,7 +112,7 @@ def alerts(
                 Alert("constant", "note", None, f"{len(empty):,} columns are 0 in every row and tell nothing")
             )
     else:
-        columns = list(_columns(X, kinds, classes[codes]))
+        columns = list(_columns(X, kinds, None if numbers else classes[codes]))
         own = [_identifier(c) for c in columns]
         told = {alert.column for alert in own if alert}
         found += [alert for alert in own if alert]
@@ -140,7 +140,7 @@ def _copies(columns: list[_Column], y: FloatArray) -> Iterator[Alert]:
 # ---- columns ----
 
 
-def _columns(X: Any, kinds: Mapping[str, str] | None, labels: np.ndarray) -> Iterator[_Column]:
+def _columns(X: Any, kinds: Mapping[str, str] | None, labels: np.ndarray | None) -> Iterator[_Column]:
     if not hasattr(X, "columns"):
         for j in range(X.shape[1]):
             numbers = np.asarray(X[:, j], dtype=float)

@@ -61,6 +61,7 @@ WORK: dict[str, Callable[[float, float, float], float]] = {
     "qda": lambda n, p, k: n * p * min(n, p) + k * p**3,
     "naive_bayes_cut": lambda n, p, k: 40 * n * p * _log(n),
     "logistic": lambda n, p, k: 60 * n * p * (k if k > 2 else 1),
+    "ordinal": lambda n, p, k: 60 * n * p,
     "linear_svc": lambda n, p, k: 240 * n * p * (k if k > 2 else 1),
     "extra_trees": lambda n, p, k: 200 * n * _log(n) * p**0.5 * 4,
     "random_forest": lambda n, p, k: 200 * n * _log(n) * p**0.5 * 12,

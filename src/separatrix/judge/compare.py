@@ -14,9 +14,9 @@ Cost: models × folds fits, and (settings × 3 + 1) × folds of those tuned, as 
 from __future__ import annotations
 
 import sys
+import time as clock
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -145,7 +145,7 @@ def compare(
     >>> found.best_model.predict(X[:1]).tolist()
     [0]
     """
-    began = perf_counter()
+    began = clock.perf_counter()
     if y is None and getattr(X, "labels", None) is not None:
         X, y, kinds = X.frame, X.labels, {**X.kinds, **(kinds or {})}
     check_known("task", task, *TASKS)
