@@ -187,8 +187,8 @@ def _widths(kept: Kept, asked: Asked, delimiter: str | None, say: Say) -> np.nda
         seen = kept.share_seen(frame, labels) or 0.0
         if seen > SEEN:
             raise AppError(
-                f"{asked.calibrate}: the model was fitted to about {seen:.0%} of these rows, which say nothing of new "
-                "ones; give rows kept apart"
+                f"{asked.calibrate}: the model was fitted to about {seen:.0%} of these rows, which say nothing of "
+                "new ones; give rows kept apart"
             )
         if seen:
             say.alert("warning", f"{asked.calibrate}: about {seen:.1%} of the rows are like rows of training")
