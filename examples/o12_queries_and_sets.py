@@ -2,8 +2,8 @@
 
 Left: how far the probabilities of the query, run by SQLite, lie from predict_proba, for models of several kinds on a
 table with words, gaps and levels never seen. Right: rows to calibrate on are drawn a thousand times; the share of new
-rows whose set (s = 1 − P(y | x) ≤ the ⌈(n + 1)·c⌉-th smallest of n) holds their class, in all and in the rarest class,
-by one threshold and by one for each class.
+rows whose set {k : 1 − P(k | x) ≤ the ⌈(n + 1)·c⌉-th smallest 1 − P(y | x) of n} holds their class, in all and in the
+rarest class, by one threshold and by one for each class.
 """
 
 import sqlite3
