@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import doctest
 import re
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -42,3 +44,24 @@ def test_checker_still_sees_a_wrong_answer() -> None:
     assert Checker().check_output(
         "objective 0.25   5 sweeps, 3 ms\n", "objective 0.25   9 sweeps, 0.12 s\n", 0
     )
+
+
+def test_the_blocks_read_what_the_install_they_name_brings() -> None:
+    """`pip install '.[app]'` stands before the blocks; it must bring every package that they, or formulas, import."""
+    text = README.read_text()
+    extras = tomllib.loads((README.parent / "pyproject.toml").read_text())["project"]
+    brought, todo = {"separatrix", "sklearn"}, ["app"]
+    asked = list(extras["dependencies"])
+    while todo:
+        for need in extras["optional-dependencies"][todo.pop()]:
+            inner = re.match(r"separatrix\[(.*)\]", need)
+            if inner:
+                todo += inner[1].split(",")
+            else:
+                asked.append(need)
+    brought |= {re.match(r"[\w-]+", need)[0].lower() for need in asked}  # type: ignore[index]
+    blocks = doctest.DocTestParser().get_examples(text)
+    used = {m for e in blocks for m in re.findall(r"^(?:from|import) (\w+)", e.source, re.MULTILINE)}
+    used |= {"pandas", "formulaic"} if "from_formula" in text else set()
+    assert used - set(sys.stdlib_module_names) <= brought
+    assert "pip install '.[app]'" in text

@@ -231,7 +231,10 @@ def test_bench_runs_what_is_in_the_folder(run, tmp_path, monkeypatch):
     (tmp_path / "benchmarks").mkdir()
     (tmp_path / "benchmarks" / "__main__.py").write_text("import sys; sys.exit(len(sys.argv) + 4)")
     assert run("bench", "N1", "--repeat", "5")[0] == 8
+    assert run("bench", "--help")[0] == 6
     monkeypatch.setattr("separatrix.app.commands.bench.home", lambda: None)
+    code, out, _ = run("bench", "--help")
+    assert code == 0 and "Race separatrix against other libraries" in out
     code, _, said = run("bench")
     assert code == 1 and one_sentence(said)
 

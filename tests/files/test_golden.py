@@ -19,7 +19,7 @@ NO_FILE = {  # kinds that a fitted model holds only now and then
     "response.inverse_gaussian", "response.negative_binomial", "response.tweedie",
     "link.sqrt", "link.inverse_squared", "problem.blind", "problem.blind_outside", "problem.whitened",
     "problem.correction",
-    "column.hashed", "column.sparse", "column.target", "report.mistake_bound", "proof.margin",
+    "column.hashed", "column.sparse", "column.target", "report.mistake_bound", "proof.margin", "pipeline.sets",
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ pd = pytest.importorskip("pandas")
 duckdb = pytest.importorskip("duckdb")
 pytest.importorskip("skops")
 
+from sklearn.dummy import DummyClassifier  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
@@ -183,7 +184,7 @@ def test_names_and_words_of_any_kind():
 
 
 @pytest.mark.parametrize("labels", [[3, 7], [1.0, -2.0, 1e15], [False, True], ["a", ""]])
-def test_labels_of_any_kind(labels):
+def test_labels_of_any_kind(labels):  # in SQLite true and false are 1 and 0, equal to them
     draw = np.random.default_rng(5)
     frame = pd.DataFrame(draw.normal(size=(60, 2)), columns=["x", "z"])
     model = LogisticRegression().fit(frame, np.array(labels)[draw.integers(0, len(labels), 60)])
@@ -251,6 +252,25 @@ def test_scores_where_there_are_no_probabilities_and_means():
         np.testing.assert_allclose(found, model.predict(frame), rtol=1e-12)
 
 
+def test_sparse_columns_constants_and_names_of_outputs():
+    draw = np.random.default_rng(10)
+    frame = pd.DataFrame(
+        {f"w{j}": np.where(draw.random(120) < 0.2, draw.poisson(3, 120), 0) for j in range(6)}
+    )
+    y = np.where(frame["w0"] + frame["w1"] > 1, "up", "down")
+    thin = frame.astype(pd.SparseDtype("float64", 0.0))
+    model = make_pipeline(TableEncoder(), LogisticRegression()).fit(thin, y)
+    wanted = model.predict_proba(thin)
+    for dialect in DIALECTS:
+        np.testing.assert_allclose(
+            asked(database(frame, dialect), model, dialect)[1], wanted, rtol=0, atol=CLOSE
+        )
+    model = DummyClassifier(strategy="prior").fit(frame, y)
+    assert asked(database(frame, "sqlite"), model, "sqlite")[0] == model.predict(frame).tolist()
+    named = frame.rename(columns={"w0": "label", "w1": "probabilities", "w2": "select"})
+    agrees(LogisticRegression().fit(named, y), named)
+
+
 def test_what_has_no_query_is_refused(tmp_path):
     frame = pd.DataFrame(np.random.default_rng(8).normal(size=(60, 2)), columns=["x", "z"])
     y = np.arange(60) % 2
@@ -280,6 +300,8 @@ def test_what_has_no_query_is_refused(tmp_path):
         "column 'post' holds text",
         make_pipeline(TableEncoder(kinds={"post": "text"}), LogisticRegression()).fit(text, y),
     )
+    mixed_labels = np.array([1, "a"], dtype=object)[y]
+    refused("not all words or all numbers", GaussianNB().fit(frame, mixed_labels))
     monte_carlo = BayesianLogisticRegression(predictive="monte_carlo")
     refused("draws random numbers", monte_carlo.fit(frame, y))
     assert to_sql(model, path=tmp_path / "q.sql") == (tmp_path / "q.sql").read_text(encoding="utf-8")

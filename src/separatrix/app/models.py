@@ -8,8 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from separatrix.app.errors import UsageError, unknown
-from separatrix.models.catalogue import BY_NAME, TUNED
+from separatrix.models.catalogue import BY_NAME, TUNED, plain
 from separatrix.models.catalogue import named as found
+
+COMPARED = (
+    "majority",
+    "naive_bayes_cut",
+)  # stand beside others in a comparison, and are no models of their own
 
 
 def named(text: str) -> str:
@@ -19,6 +24,11 @@ def named(text: str) -> str:
     ('logistic', 'naive_bayes', 'svc')
     """
     name = found(text)
+    if plain(text) in map(plain, COMPARED):
+        raise UsageError(
+            f"model {text!r} is not fitted by itself, but compared (separatrix compare DATA --models {text}); there "
+            f"are {', '.join(BY_NAME)}"
+        )
     if name not in BY_NAME:
         raise UsageError(unknown("model", text, list(BY_NAME)))
     return name

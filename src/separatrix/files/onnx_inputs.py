@@ -83,8 +83,13 @@ def taken_apart(model: BaseEstimator, encoder: Any, scores: bool = False) -> tup
     return model, steps
 
 
-def inputs_of(model: BaseEstimator, steps: list[Any]) -> list[Input]:
-    """The tensors a row is given by: one for all columns, or one a column (words, or a TableEncoder)."""
+def inputs_of(
+    model: BaseEstimator, steps: list[Any], outputs: tuple[str, ...] = ("label", "probabilities")
+) -> list[Input]:
+    """The tensors a row is given by: one for all columns, or one a column (words, or a TableEncoder).
+
+    No column may be called as an output is.
+    """
     outer = next((s for s in steps if s not in (None, "passthrough")), model)
     first = _first(model, steps)
     if isinstance(first, TextFeatures):
@@ -102,7 +107,7 @@ def inputs_of(model: BaseEstimator, steps: list[Any]) -> list[Input]:
         names = [f"x{j}" for j in range(len(words))] if names is None else [str(n) for n in names]
         inputs = [Input(n, "words" if w else "numbers", (n,)) for n, w in zip(names, words, strict=True)]
     named = [i.name for i in inputs]
-    taken = ["", "label", "probabilities", *(["mean"] if is_mean(model) else [])]
+    taken = ["", *outputs, *(["mean"] if outputs and is_mean(model) else [])]
     for at, name in enumerate(named):
         if name in taken or name in named[:at]:
             raise OnnxExportError(f"column {name!r} has a name that is taken: rename it")

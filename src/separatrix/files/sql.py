@@ -93,7 +93,7 @@ def to_sql(
     try:
         model, steps = taken_apart(model, encoder, scores=True)
         _refuse_others(model)
-        given = inputs_of(model, steps) if hasattr(model, "predict") else []
+        given = inputs_of(model, steps, ())
         names = _names(given, columns, [*steps, model])
         outputs = _outputs(SqlGraph(), spoken, model, steps, given, names, getattr(whole, "table_", None))
     except OnnxExportError as error:
@@ -184,6 +184,11 @@ def _outputs(
         return [("mean", g.nodes_of(mean_of(g, type(model.link_).__name__, eta))[0])]
     answer = convert(g, model, cells)
     classes = np.asarray(getattr(model, "classes_", [0, 1])).tolist()
+    kinds = {type(label) for label in classes}
+    if len(kinds) > 1 or not kinds <= {str, int, float, bool}:
+        raise OnnxExportError(
+            f"its labels {classes[:4]!r} are not all words or all numbers, as a column holds"
+        )
     scores = g.nodes_of(answer.scores)
     made = g.algebra.pick(scores, classes)
     found = answer.probabilities or answer.scores

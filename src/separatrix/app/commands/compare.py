@@ -38,6 +38,7 @@ from separatrix.judge.plan import Plan
 from separatrix.judge.progress import Progress
 from separatrix.judge.scores import METRICS
 from separatrix.models.catalogue import BY_NAME
+from separatrix.models.catalogue import named as model_named
 from separatrix.tables.chunks import read_chunks
 from separatrix.tables.sources import parted
 from separatrix.tables.table import Table
@@ -75,6 +76,11 @@ def run(
     ranked_by = metric_named(metric, cost, RANKED_BY)
     wanted = listed(models)
     for name in wanted or []:
+        if candidate_named(name) is None and model_named(name) in BY_NAME:
+            raise UsageError(
+                f"model {name!r} is not compared, but fitted (separatrix fit {name} {asked.data}); compared are "
+                f"{', '.join(CANDIDATES)}"
+            )
         if candidate_named(name) is None:
             raise UsageError(unknown("model", name, list(CANDIDATES)))
     if wanted == []:
