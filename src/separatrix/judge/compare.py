@@ -82,14 +82,13 @@ def compare(
     y : labels of any kind
     models : None for every model that suits; a name, a list of names and estimators, or {name: estimator}. Names:
         majority, naive_bayes, naive_bayes_cut, multinomial_nb, lda, qda, logistic, linear_svc, svc, adaboost,
-        bagged_trees, extra_trees, random_forest; and sklearn_hgb, scikit-learn's
-        histogram gradient boosting, as a yardstick.
-        majority is a floor: it never comes first where another has a score
+        bagged_trees, extra_trees, random_forest; and sklearn_hgb, scikit-learn's histogram gradient boosting, as a
+        yardstick. majority is a floor: it never comes first where another has a score
     metric : what ranks, "log_loss", "accuracy", "auc", "brier" or "cost"
     cost : (K, K), C_kl the cost of saying l when k is true, or {(true, said): cost}; for ``metric="cost"``
-    cv : None for 5 folds, twice where the budget lets (fewer where a class is small; rows of a class of fewer than 3
-        are learned from in every fold and judged in none); a number of folds; (folds, repetitions); a splitter of
-        scikit-learn; or (train, test) pairs of row numbers
+    cv : None for 5 folds, of up to 2,500 rows twice where the budget lets (fewer where a class is small; rows of a
+        class of fewer than 3 are learned from in every fold and judged in none); a number of folds; (folds,
+        repetitions); a splitter of scikit-learn; or (train, test) pairs of row numbers
     budget : seconds, about, the winner's fit to all rows among them; None for no clock, which is exactly repeatable.
         Every model is tried on a first fold, of large tables on samples; then those that may win on all folds; then
         those are tuned; then folds are repeated. The order depends on table, seed and scores alone: a budget says
