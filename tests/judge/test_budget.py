@@ -384,3 +384,60 @@ def test_compiling_is_no_part_of_a_budget_nor_of_a_forecast(monkeypatch):
     compiled["compiled"] += 60.0
     assert allowed.elapsed() == pytest.approx(5.0) and allowed.left() == pytest.approx(25.0)
     assert budget_module.working() - began == pytest.approx(5.0)
+
+
+# ---- how sure a score of few folds is ----
+
+
+def result(test, right, split=0, rows=80, seed=0):
+    """Answers to rows, of which some are right."""
+    from separatrix.judge.contest import FoldResult
+    from separatrix.judge.scores import scores_of
+
+    codes = np.arange(len(test)) % 2
+    said = np.where(right, codes, 1 - codes)
+    p = np.random.default_rng(seed).uniform(0.6, 0.9, len(test))
+    P = np.column_stack([np.where(said == 0, p, 1 - p), np.where(said == 0, 1 - p, p)])
+    scores = scores_of(codes, said, P, None)
+    return FoldResult("m", split, scores, 0.1, said, P, np.asarray(test), rows, False, 0.1, codes, None)
+
+
+def test_the_jackknife_of_a_mean_is_its_standard_error():
+    """Of 20 rows in 20 parts: Σ(x − x̄)²/(n(n − 1)); then √(1 + n_test/n_train) and t of four degrees of freedom."""
+    from scipy import stats
+
+    from separatrix.judge.paired import interval_of
+
+    right = np.random.default_rng(1).random(20) < 0.7
+    one = result(np.arange(20), right)
+    found = interval_of([one], "accuracy", 0.25, 0.95, 5)
+    error = np.sqrt(1.25 * right.var(ddof=1) / 20)
+    assert found.high - found.low == pytest.approx(2 * stats.t.ppf(0.975, 4) * error)
+    assert found.mean == pytest.approx(right.mean())
+
+
+def test_a_few_rows_say_nothing():
+    from separatrix.judge.paired import difference_of, interval_of
+
+    one, two = result(np.arange(8), np.arange(8) > 0), result(np.arange(8), np.arange(8) > 6)
+    assert np.isnan(interval_of([one], "accuracy", 0.25, 0.95, 5).low)
+    found, _, p = difference_of([(two, one)], "accuracy", 0.25, 0.95, 5)
+    assert found.mean == pytest.approx(6 / 8) and np.isnan(found.low) and np.isnan(p)
+
+
+def test_a_difference_is_of_the_rows_that_both_were_judged_on():
+    from separatrix.judge.paired import worse
+
+    right = np.random.default_rng(2).random(100) < 0.6
+    whole, part = result(np.arange(100), right), result(np.arange(40), right[:40], seed=1)
+    assert worse([(part, whole)], "accuracy") == [pytest.approx(0.0)]
+    assert worse([(part, whole)], "log_loss")[0] != 0.0  # other probabilities, on the same rows
+
+
+def test_no_interval_without_width_is_shown():
+    from sklearn.datasets import load_iris
+
+    X, y = load_iris(return_X_y=True)
+    text = compare(X, y, models=["majority", "lda"], cv=3, budget=None).text()
+    line = next(row for row in text.splitlines() if row.startswith("majority"))
+    assert "0.000 " not in line.split("0.500")[0] and "—" in line

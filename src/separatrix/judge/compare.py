@@ -109,9 +109,9 @@ def compare(
         which it is
     groups : (n,) values that stay together: no group is learned from and judged in the same fold
     time : (n,) numbers or dates: what is judged comes after what is learned from
-    cv : None for 5 folds, twice where the budget lets (fewer where a class is small; rows of a class of fewer than 3
-        are learned from in every fold and judged in none); a number of folds; (folds, repetitions); a splitter of
-        scikit-learn; or (train, test) pairs of row numbers
+    cv : None for 5 folds, of up to 2,500 rows twice where the budget lets (fewer where a class is small; rows of a
+        class of fewer than 3 are learned from in every fold and judged in none); a number of folds; (folds,
+        repetitions); a splitter of scikit-learn; or (train, test) pairs of row numbers
     budget : seconds, about, the winner's fit to all rows among them; None for no clock, which is exactly repeatable.
         Every model is tried on a first fold, of large tables on samples; then those that may win on all folds; then
         those are tuned; then folds are repeated. The order depends on table, seed and scores alone: a budget says

@@ -299,7 +299,7 @@ class Comparison:
             columns[name] = np.array([r.mean for r in rows])
             labels[name], formats[name] = LABELS.get(name, metric.title), f".{metric.places}f"
             if name != shown[-1] or len(shown) < len(SHOWN):
-                columns[f"{name} ±"] = np.array([r.half for r in rows])
+                columns[f"{name} ±"] = np.array([_half(r) for r in rows])
                 labels[f"{name} ±"], formats[f"{name} ±"] = "±", formats[name]
         if len({self.standing[m].folds for m in self.ranking}) > 1:
             columns["folds"] = np.array([float(self.standing[m].folds) for m in self.ranking])
@@ -503,3 +503,12 @@ class Comparison:
         return above + self.table().to_html()
 
     _repr_html_ = to_html
+
+
+def _half(found: Interval) -> float:
+    """Half the width of an interval; NaN of one without width, which says nothing of how sure a score is.
+
+    >>> _half(Interval(0.9, 0.8, 1.0)), _half(Interval(0.7, 0.7, 0.7))
+    (0.09999999999999998, nan)
+    """
+    return found.half if found.half > 1e-12 * max(abs(found.mean), 1.0) else float("nan")

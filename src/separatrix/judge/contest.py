@@ -70,8 +70,9 @@ class FoldResult:
     def without_parts(self, metric: str) -> FloatArray:
         """The score without each of GROUPS parts of the rows judged, in turn: a jackknife. NaN where it has none."""
         if metric not in self._kept:
-            place = np.arange(len(self.codes)) % GROUPS
-            self._kept[metric] = np.array([self._score(metric, place != g) for g in range(GROUPS)])
+            parts = min(GROUPS, len(self.codes))
+            place = np.arange(len(self.codes)) % parts
+            self._kept[metric] = np.array([self._score(metric, place != g) for g in range(parts)])
         return self._kept[metric]
 
     def score_on(self, metric: str, rows: np.ndarray) -> float:

@@ -1,6 +1,6 @@
 """Rows dealt into folds:  those on which models are judged, and the inner ones on which settings are chosen.
 
-    read_splits(cv, …)      5 folds, twice, classes in proportion; or as they are given
+    read_splits(cv, …)      5 folds, of few rows twice, classes in proportion; or as they are given
     grouped_splits(…)       the same, and rows of one group (a patient, a sender) always on one side
     timed_splits(…)         what is judged comes after all that is learned from
     inner_folds(codes, k)   the same for a search, of a :func:`sample` where rows are many
@@ -21,6 +21,7 @@ from separatrix.data.door import is_count
 from separatrix.judge.alerts import Alert
 
 FOLDS, REPEATS = 5, 2
+REPEATED = 2_500  # rows, up to which folds are repeated: of more, one repetition says enough
 LEAST = 3  # rows of a class, for folds with all classes on both sides
 
 
@@ -237,7 +238,8 @@ def _without_small(codes: np.ndarray, counts: np.ndarray, seed: int) -> list[Spl
     own = np.flatnonzero(large[codes])
     small = np.flatnonzero(~large[codes])
     folds = min(FOLDS, int(counts[large].min()))
-    split = RepeatedStratifiedKFold(n_splits=folds, n_repeats=REPEATS, random_state=seed)
+    repeats = REPEATS if len(codes) <= REPEATED else 1
+    split = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
     pairs = split.split(np.zeros(len(own)), codes[own])
     return [
         Split(i // folds, i % folds, np.sort(np.concatenate([own[a], small])), own[b])

@@ -50,16 +50,17 @@ class Spread:
 
 def _jackknife(parts: FloatArray) -> float:
     """(G − 1)/G Σ (θ_g − θ̄)²."""
-    return float((GROUPS - 1) / GROUPS * np.square(parts - parts.mean()).sum())
+    return float((len(parts) - 1) / len(parts) * np.square(parts - parts.mean()).sum())
 
 
 def _spread(
-    values: Sequence[float], within: Sequence[FloatArray], ratio: float, whole: int = GROUPS
+    values: Sequence[float], within: Sequence[FloatArray], rows: int, ratio: float, whole: int
 ) -> Spread:
+    """Of the mean of the values; unknown (NaN) where fewer rows were judged than there are parts to leave out."""
     found = np.asarray(values, dtype=float)
-    rows = float(np.mean([_jackknife(parts) for parts in within]))
+    inside = float(np.mean([_jackknife(parts) for parts in within])) if rows >= GROUPS else float("nan")
     between = float(found.var(ddof=1)) if len(found) > 1 else 0.0
-    error = float(np.sqrt((1 / len(found) + ratio) * np.fmax(between, rows)))
+    error = float(np.sqrt((1 / len(found) + ratio) * np.maximum(between, inside)))
     return Spread(float(found.mean()), error, max(whole - 1, 1))
 
 
@@ -73,7 +74,7 @@ def interval_of(own: Sequence[FoldResult], metric: str, ratio: float, level: flo
         return Interval(
             found.mean, float("nan"), float("nan")
         )  # two folds that agree say nothing of their spread
-    return _spread(values, [r.without_parts(metric) for r in own], ratio, whole).interval(level)
+    return _spread(values, [r.without_parts(metric) for r in own], _judged(own), ratio, whole).interval(level)
 
 
 def difference_of(
@@ -85,6 +86,10 @@ def difference_of(
         return corrected_interval(values, ratio, level), *corrected_t(values, ratio)
     found = spread_of(pairs, metric, ratio, whole)
     return found.interval(level), *found.test()
+
+
+def _judged(own: Sequence[FoldResult]) -> int:
+    return sum(len(r.test) for r in own)
 
 
 def worse(pairs: Sequence[Pair], metric: str) -> list[float]:
@@ -107,4 +112,5 @@ def spread_of(pairs: Sequence[Pair], metric: str, ratio: float, whole: int = GRO
             within.append(np.asarray(sign * (a - b), dtype=float))
         else:
             within.append(a if len(one.test) < len(two.test) else b)
-    return _spread(worse(pairs, metric), within, ratio, whole)
+    rows = min(_judged([one for one, _ in pairs]), _judged([two for _, two in pairs]))
+    return _spread(worse(pairs, metric), within, rows, ratio, whole)

@@ -72,7 +72,7 @@ def rank(course: Course, names: Sequence[str], level: float) -> Ranking:
     results = {m: tuple(course.own(m)) for m in names}
     scores: dict[str, dict[str, Interval]] = {}
     for m in names:
-        own, ratio = results[m], _ratio(contest, results[m])
+        own, ratio = results[m], _ratio(results[m])
         found = {
             name: interval_of(own, name, ratio, level, folds)
             for name in metrics_of(contest.facts.task)
@@ -100,9 +100,9 @@ def rank(course: Course, names: Sequence[str], level: float) -> Ranking:
     return Ranking(names=(best, *others), results=results, scores=scores, differences=differences)
 
 
-def _ratio(contest: Contest, own: Sequence[FoldResult]) -> float:
+def _ratio(own: Sequence[FoldResult]) -> float:
     """Rows judged by rows of training."""
-    return float(np.mean([len(contest.splits[r.split].test) / r.rows for r in own]))
+    return float(np.mean([len(r.test) / r.rows for r in own]))
 
 
 def _yardstick(course: Course, names: Sequence[str], scores: Mapping[str, Mapping[str, Interval]]) -> str:
@@ -148,7 +148,7 @@ def _test(
     pairs = _pairs(m, best, results)
     if not pairs:
         return Interval(float("nan"), float("nan"), float("nan")), float("nan"), float("nan")
-    ratio = _ratio(course.contest, [one for one, _ in pairs])
+    ratio = _ratio([one for one, _ in pairs])
     return difference_of(pairs, course.contest.metric, ratio, level, course.contest.folds)
 
 

@@ -54,9 +54,10 @@ class Reasons:
 
     def too_long(self, name: str, rows: int, seconds: float, small: tuple[int, float], left: float) -> str:
         """A fit that was not begun, by a smaller one that was."""
+        rest = f"too much of the {short(left)} left for all folds" if left > 0.05 else "and no time was left"
         text = (
             f"a fit to {rows:,} rows would take about {short(seconds)} (its fit to {small[0]:,} took "
-            f"{short(small[1])}), and of the {short(max(left, 0.0))} left it may have a part"
+            f"{short(small[1])}), {rest}"
         )
         return self._say(name, "rows", text)
 

@@ -122,7 +122,7 @@ def run(
 def _to_keep(reading: float, worked: float, limit: float) -> float:
     """Seconds of the budget that are spent on reading, or left for the report.
 
-    Drawing takes as many times longer on a loaded machine as reading did: ``worked`` are its processor's seconds.
+    Drawing takes as many times longer on a loaded machine as reading did, of which ``worked`` seconds were work.
 
     >>> _to_keep(2.0, 2.0, 60.0), _to_keep(4.0, 2.0, 60.0), _to_keep(1.0, 1.0, 10.0)
     (6.0, 12.0, 3.0)

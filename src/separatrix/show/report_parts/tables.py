@@ -37,7 +37,7 @@ def score_text(name: str, value: float) -> str:
 
 def span_text(name: str, found: Interval) -> str:
     """The ends of an interval, within what the score can be; empty where there is none."""
-    if not (np.isfinite(found.low) and np.isfinite(found.high)):
+    if not (np.isfinite(found.low) and np.isfinite(found.high) and found.high > found.low):
         return ""
     low = max(found.low, 0.0)
     high = min(found.high, 1.0) if name in ("accuracy", "error", "auc", "calibration_error") else found.high
