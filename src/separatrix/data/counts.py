@@ -113,9 +113,9 @@ def log_shares(counts: FloatArray, add: FloatArray, whole: FloatArray | None = N
         weights[part] = share.T
         return losses, int(np.count_nonzero(empty))
 
-    if k * p >= COMPILED_FROM:
-        work = _compiled(counts, add, whole, log_total, weights)
-    losses, zeros = zip(*over_columns(k, p, work), strict=True)
+    compiled = k * p >= COMPILED_FROM
+    found = over_columns(k, p, _compiled(counts, add, whole, log_total, weights) if compiled else work)
+    losses, zeros = zip(*found, strict=True)
     if not totals.all():
         weights[:, totals == 0] = -np.log(p)
     return LogShares(weights, counted, np.sum(losses, axis=0), sum(zeros))

@@ -298,7 +298,7 @@ def _keyed_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     key = np.zeros(len(words), dtype=np.uint64)
     for j in differ:  # of one part alone the number is the part itself
         key *= KEY
-        key += words[:, j]
+        np.add(key, words[:, j], out=key)
     order = np.sort(key)
     distinct = order[np.append(True, order[1:] != order[:-1])]
     if len(distinct) > FEW_WORDS:
@@ -306,7 +306,7 @@ def _keyed_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     else:
         codes = np.zeros(len(key), dtype=np.intp)
         for word in distinct[1:]:
-            codes += key >= word
+            np.add(codes, key >= word, out=codes)
     place = np.empty(len(distinct), dtype=np.intp)
     place[codes] = np.arange(len(codes))
     if len(differ) > 1 and not (words[place[codes]] == words).all():
