@@ -18,6 +18,7 @@ import numpy as np
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import Members
 from separatrix.data.engine import each_in_threads
+from separatrix.data.sources import as_others
 
 TILE_CELLS = 1 << 15  # of a tile of columns: K lines of it fit in cache
 COMPILED_FROM = 1 << 16  # counts from which a compiled loop is worth loading
@@ -127,7 +128,7 @@ def _compiled(
     """The same of some columns, a logarithm for every word and every count that is not zero."""
     from separatrix.loops import shares
 
-    counts, add = np.ascontiguousarray(counts), np.ascontiguousarray(add)
+    counts, add = as_others(np.ascontiguousarray(counts)), np.array(add)  # a statistic's arrays are sealed
     others = np.empty(0) if whole is None else whole
 
     def work(part: slice) -> tuple[FloatArray, int]:
