@@ -16,7 +16,15 @@ from scipy import sparse
 
 from separatrix import LogisticRegression
 from separatrix.core.losses import Logistic, Multinomial
-from separatrix.data.engine import Engine, available_cores, current_engine, engine, merge_tree, sweep
+from separatrix.data.engine import (
+    Engine,
+    available_cores,
+    current_engine,
+    each_in_threads,
+    engine,
+    merge_tree,
+    sweep,
+)
 from separatrix.data.rows import Rows
 from separatrix.problems.coordinates import Coordinates
 from separatrix.problems.objective import Objective
@@ -417,3 +425,31 @@ def test_nothing_goes_on_in_the_background_after_an_error():
         with pytest.raises(RuntimeError):
             sweep(slow, Rows.of(np.zeros((8, 1))))
         assert running[0] == 0
+
+
+@pytest.mark.parametrize("kind", ["serial", "threads"])
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_every_item_is_worked_on_once(kind, workers):
+    seen, lock = [], threading.Lock()
+
+    def work(item):
+        with lock:
+            seen.append(item)
+
+    with engine(kind, workers=workers):
+        each_in_threads(work, range(37))
+        each_in_threads(work, [])
+    assert sorted(seen) == list(range(37))
+
+
+def test_the_error_of_the_first_item_that_fails_is_raised_and_nothing_new_is_begun():
+    begun, met = [], threading.Barrier(2, timeout=60)
+
+    def work(item):
+        begun.append(item)
+        met.wait()  # both fail, and neither before the other has begun
+        raise RuntimeError(str(item))
+
+    with engine("threads", workers=2), pytest.raises(RuntimeError, match=r"^0$"):
+        each_in_threads(work, range(50))
+    assert sorted(begun) == [0, 1]

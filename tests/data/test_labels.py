@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from separatrix.data import labels as labels_module
 from separatrix.data.labels import FEW_CLASSES, MANY_WORDS, read_labels, read_some_labels
 
 WORDS = np.array(["spruce", "fir", "aspen", "", "fir-tree", "Ärmel", "fi", "木"])
@@ -35,7 +36,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("n", [N, 50])
+@pytest.mark.parametrize("n", [N, 1_000, 50])
 def test_words_are_coded_as_sorting_them_would(form, n):
     y = drawn(n)
     classes, codes = np.unique(y, return_inverse=True)
@@ -76,3 +77,25 @@ def test_what_cannot_be_hashed_is_refused():
     y[:] = [["a"], ["b"], ["a"]]
     with pytest.raises(ValueError, match="hashable"):
         read_labels(y, 3)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 8, 13])
+@pytest.mark.parametrize("distinct", [1, 2, 7, 40, 700])
+def test_words_compared_as_numbers_are_coded_as_sorting_them_would(width, distinct):
+    rng = np.random.default_rng(width)
+    letters = rng.choice(list("abcdefgh\U0001f600é"), size=(distinct, width))
+    y = np.array(["".join(word) for word in letters])[rng.integers(0, distinct, 1_500)]
+    for labels in (y, y[::-1], y.astype(y.dtype.newbyteorder())):
+        classes, codes = labels_module._keyed_codes(labels)
+        wanted, order = np.unique(labels, return_inverse=True)
+        assert classes.tolist() == wanted.tolist()
+        assert codes.tolist() == order.tolist()
+
+
+def test_words_that_share_a_number_are_sorted(monkeypatch):
+    monkeypatch.setattr(labels_module, "KEY", np.uint64(0))  # only the last parts tell words apart
+    y = np.repeat(np.array(["ab--x", "cd--x", "ab--y"]), 200)
+    assert labels_module._keyed_codes(y) is None
+    classes, codes = labels_module.read_labels(y, len(y))
+    assert classes.tolist() == ["ab--x", "ab--y", "cd--x"]
+    assert codes.tolist() == [0] * 200 + [2] * 200 + [1] * 200

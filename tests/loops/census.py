@@ -58,6 +58,7 @@ REGRESSORS = """
 
 # Sizes from which a fit goes another way, and what they are to be for a table of few rows.
 SIZES = {
+    "data.counts.COMPILED_FROM": 0,
     "data.moments.COMPILED_FROM": 0,
     "data.orders.IN_CACHE": 0,
     "data.orders.DRAWN_AHEAD": 0,

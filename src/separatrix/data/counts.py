@@ -9,7 +9,7 @@ cells) for counts, O(pK) for logarithms.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +18,11 @@ import numpy as np
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import Members
 from separatrix.data.engine import each_in_threads
+from separatrix.data.sources import as_others
 
 TILE_CELLS = 1 << 15  # of a tile of columns: K lines of it fit in cache
+COMPILED_FROM = 1 << 16  # counts from which a compiled loop is worth loading
+THREADED = 1 << 17  # cells, stored or counted, from which threads are worth waking
 COLUMNS = 2048  # the fewest that are worth a thread's while
 
 
@@ -37,7 +40,7 @@ def class_sums(X: Any, members: Members) -> FloatArray:
         k, rows, weight = group
         add_rows(data, X.indices, X.indptr, rows, weight if members.weight is not None else ones, out[k])
 
-    each_in_threads(work, groups)
+    _each(work, groups, X.nnz)
     return out
 
 
@@ -66,35 +69,74 @@ def over_columns(k: int, p: int, work: Callable[[slice], Any]) -> list[Any]:
     def tile(a: int) -> None:
         found[a // size] = work(slice(a, min(a + size, p)))
 
-    each_in_threads(tile, starts)
+    _each(tile, starts, k * p)
     return found
 
 
-def log_shares(counts: FloatArray, add: FloatArray) -> LogShares:
-    """log (N_kj + a_j) − log Σ_j (N_kj + a_j) of counts (K, p), by tiles of columns; no rows: a share of 1/p."""
+def _each(work: Callable[[Any], None], items: Sequence[Any], cells: int) -> None:
+    """work(item) for every item; over threads where there are cells enough to pay for waking one."""
+    if cells >= THREADED:
+        each_in_threads(work, items)
+        return
+    for item in items:
+        work(item)
+
+
+def log_shares(counts: FloatArray, add: FloatArray, whole: FloatArray | None = None) -> LogShares:
+    """log (N_kj + a_j) − log Σ_j (N_kj + a_j) of counts (K, p), by tiles of columns; no rows: a share of 1/p.
+
+    With ``whole`` (p,), the counts of all classes, N_kj are those of all classes but k.
+    """
     k, p = counts.shape
     weights = np.empty((p, k))
+    add = np.broadcast_to(add, (p,))
+
+    def counts_of(part: slice) -> FloatArray:
+        tile = counts[:, part]
+        return tile if whole is None else np.maximum(whole[part] - tile, 0.0)
+
     counted = counts.sum(axis=1)
-    totals = counted + np.broadcast_to(add, (p,)).sum()
+    if whole is not None:
+        counted = (1.0 - np.eye(k)) @ counted  # not their difference from all, which would lose digits
+    totals = counted + add.sum()
     with np.errstate(divide="ignore"):
-        log_total = np.where(totals > 0, np.log(totals), 0.0)[:, None]
+        log_total = np.where(totals > 0, np.log(totals), 0.0)
 
     def work(part: slice) -> tuple[FloatArray, int]:
-        tile = counts[:, part]
+        tile = counts_of(part)
         share = tile + add[part]
         with np.errstate(divide="ignore", invalid="ignore"):
             np.log(share, out=share)
-        share -= log_total
+        share -= log_total[:, None]
         empty = tile == 0
         known = share if add[part].all() else np.where(empty, 0.0, share)
         losses = -np.einsum("kj,kj->k", tile, known)
-        if not totals.all():
-            share[totals == 0] = -np.log(p)
         weights[part] = share.T
         return losses, int(np.count_nonzero(empty))
 
-    losses, zeros = zip(*over_columns(k, p, work), strict=True)
+    compiled = k * p >= COMPILED_FROM
+    found = over_columns(k, p, _compiled(counts, add, whole, log_total, weights) if compiled else work)
+    losses, zeros = zip(*found, strict=True)
+    if not totals.all():
+        weights[:, totals == 0] = -np.log(p)
     return LogShares(weights, counted, np.sum(losses, axis=0), sum(zeros))
+
+
+def _compiled(
+    counts: FloatArray, add: FloatArray, whole: FloatArray | None, log_total: FloatArray, weights: FloatArray
+) -> Callable[[slice], tuple[FloatArray, int]]:
+    """The same of some columns, a logarithm for every word and every count that is not zero."""
+    from separatrix.loops import shares
+
+    counts, add = as_others(np.ascontiguousarray(counts)), np.array(add)  # a statistic's arrays are sealed
+    others = np.empty(0) if whole is None else whole
+
+    def work(part: slice) -> tuple[FloatArray, int]:
+        losses = np.zeros(len(counts))
+        zeros = shares.log_shares(counts, others, add, log_total, part.start, part.stop, weights, losses)
+        return losses, zeros
+
+    return work
 
 
 def scores(X: Any, weights: FloatArray) -> FloatArray:

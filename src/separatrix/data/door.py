@@ -65,6 +65,9 @@ def read_table(
     if _is_plain(X) and getattr(estimator, "feature_names_in_", None) is None:
         _check_n_features(estimator, X, reset=reset)
         return X
+    if _is_plain_csr(X) and getattr(estimator, "feature_names_in_", None) is None:
+        _check_n_features(estimator, X, reset=reset)
+        return sparse_rows(X, stored)
     if is_dask(X):
         return _dask_table(estimator, X, reset=reset)
     named = is_frame(X)
@@ -92,6 +95,22 @@ def read_table(
 def _is_plain(X: object) -> bool:
     """Whether X is an array of plain numbers with rows and columns: what is asked of other tables it need not be."""
     return type(X) is np.ndarray and X.ndim == 2 and X.dtype.char in PLAIN and X.size > 0
+
+
+def _is_plain_csr(X: object) -> bool:
+    """Whether X is a CSR matrix of floats with rows and columns, its vectors as they should be."""
+    if type(X).__name__ not in ("csr_matrix", "csr_array") or not type(X).__module__.startswith(
+        "scipy.sparse"
+    ):
+        return False
+    cells: Any = X
+    return (
+        cells.ndim == 2
+        and min(cells.shape) > 0
+        and cells.data.dtype.char in "fd"
+        and cells.indices.dtype == cells.indptr.dtype
+        and len(cells.indptr) == cells.shape[0] + 1
+    )
 
 
 def _refuse_dates(estimator: object, X: Any) -> None:

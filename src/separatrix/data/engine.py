@@ -15,6 +15,7 @@ Cost: one pass over the data a sweep; memory for about log₂(blocks) + workers 
 from __future__ import annotations
 
 import operator
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
@@ -185,7 +186,11 @@ def _threaded(
 
 
 def each_in_threads(work: Callable[[T], None], items: Sequence[T]) -> None:
-    """work(item) for every item, on the pool where the engine has one; an error is raised, and nothing new begun."""
+    """work(item) for every item, on the pool where the engine has one; an error is raised, and nothing new begun.
+
+    A worker takes item after item: to hand one to a thread costs as much as ten thousand additions. Where several
+    items fail, the error is the first one's.
+    """
     chosen = current_engine()
     workers = min(chosen.workers or available_cores(), len(items))
     if chosen.kind == "serial" or workers <= 1:
@@ -194,7 +199,21 @@ def each_in_threads(work: Callable[[T], None], items: Sequence[T]) -> None:
             work(item)
         return
     check()
-    tasks = [threads(workers).submit(work, item) for item in items]
+    left = deque(enumerate(items))
+    errors: dict[int, BaseException] = {}
+
+    def run() -> None:
+        while not errors:
+            try:
+                i, item = left.popleft()
+            except IndexError:
+                return
+            try:
+                work(item)
+            except BaseException as error:
+                errors[i] = error
+
+    tasks = [threads(workers).submit(run) for _ in range(workers)]
     try:
         for task in tasks:
             # a wait without end would not notice a Ctrl-C that another thread was given
@@ -202,8 +221,11 @@ def each_in_threads(work: Callable[[T], None], items: Sequence[T]) -> None:
                 wait((task,), SIGNAL)
             task.result()
     finally:
+        left.clear()
         for task in tasks:
             task.cancel()
+    if errors:
+        raise errors[min(errors)]
 
 
 def merge_tree(stats: Iterable[S], add: Callable[[S, S], S] = operator.add) -> S:

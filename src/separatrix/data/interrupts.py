@@ -144,17 +144,25 @@ def telling(over: threading.Event) -> Iterator[None]:
         _told.reset(before)
 
 
-@contextmanager
-def listening() -> Iterator[None]:
-    """Note every Ctrl-C of the block, where Python's own handler is in force and this is the main thread."""
-    if (
-        threading.get_ident() != threading.main_thread().ident
-        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-    ):
-        yield
-        return
-    signal.signal(signal.SIGINT, _note)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+class listening:
+    """Note every Ctrl-C of the block, where Python's own handler is in force and this is the main thread.
+
+    >>> with listening() as ear:
+    ...     ear.on == (signal.getsignal(signal.SIGINT) is _note)
+    True
+    """
+
+    __slots__ = ("on",)
+
+    def __enter__(self) -> listening:
+        self.on = (
+            threading.get_ident() == threading.main_thread().ident
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        )
+        if self.on:
+            signal.signal(signal.SIGINT, _note)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.on:
+            signal.signal(signal.SIGINT, signal.default_int_handler)

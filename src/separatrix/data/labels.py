@@ -19,7 +19,10 @@ from sklearn.utils.validation import column_or_1d
 from separatrix.core.numerics import FloatArray
 from separatrix.data.sources import is_dask
 
+SOME_WORDS = 1 << 8  # words from which comparing them as numbers beats sorting them as text
+FEW_WORDS = 8  # distinct ones up to which comparing with each beats a search
 MANY_WORDS = 1 << 15  # words from which a compiled loop is worth loading
+KEY = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no part of a word is lost in the product
 FEW_CLASSES = 1 << 16  # distinct words up to which they are coded by hashing, and not by sorting
 
 
@@ -64,8 +67,10 @@ def _codes(labels: np.ndarray, n: int | None) -> tuple[np.ndarray, np.ndarray]:
         return _integer_codes(labels)
     if labels.dtype.kind == "O":
         return _object_codes(labels)
-    if labels.dtype.kind == "U" and len(labels) >= MANY_WORDS and labels.dtype.itemsize:
-        return _word_codes(labels)
+    if labels.dtype.kind == "U" and len(labels) >= SOME_WORDS and labels.dtype.itemsize:
+        found = _keyed_codes(labels) if len(labels) < MANY_WORDS else _word_codes(labels)
+        if found is not None:
+            return found
     if labels.dtype.kind == "f":
         _refuse_missing_labels(labels)
         check_classification_targets(labels)
@@ -282,6 +287,32 @@ def _integer_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     number = np.cumsum(present) - 1
     classes = (np.flatnonzero(present) + low).astype(labels.dtype)
     return classes, number[shifted]
+
+
+def _keyed_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Words by one number each, made of the characters in which they differ; None where two words share a number."""
+    native = np.ascontiguousarray(labels, dtype=labels.dtype.newbyteorder("="))
+    unit = np.uint64 if native.itemsize % 8 == 0 else np.uint32
+    words = native.view(unit).reshape(len(native), -1)
+    differ = [j for j in range(words.shape[1]) if (words[:, j] != words[0, j]).any()]
+    key = np.zeros(len(words), dtype=np.uint64)
+    for j in differ:  # of one part alone the number is the part itself
+        key *= KEY
+        np.add(key, words[:, j], out=key)
+    order = np.sort(key)
+    distinct = order[np.append(True, order[1:] != order[:-1])]
+    if len(distinct) > FEW_WORDS:
+        codes = np.searchsorted(distinct, key)
+    else:
+        codes = np.zeros(len(key), dtype=np.intp)
+        for word in distinct[1:]:
+            np.add(codes, key >= word, out=codes)
+    place = np.empty(len(distinct), dtype=np.intp)
+    place[codes] = np.arange(len(codes))
+    if len(differ) > 1 and not (words[place[codes]] == words).all():
+        return None
+    classes, number = np.unique(labels[place], return_inverse=True)
+    return classes, number[codes]
 
 
 def _word_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

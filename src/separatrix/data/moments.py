@@ -53,7 +53,7 @@ def _compiled_moments(X: np.ndarray, members: Members) -> GroupMoments | None:
     shift, seen = np.zeros((k, p)), np.zeros(k, dtype=bool)
     for again in (False, True):
         first, second = np.zeros((k, p)), np.zeros((k, p))
-        for part, cells in _row_major(X):
+        for part, cells in row_major(X):
             mine = weight[part] if len(weight) else weight
             class_power_sums(cells, members.codes[part], mine, shift, seen, first, second)
         moments = GroupMoments.of_sums(members.count, first, second, shift)
@@ -65,7 +65,7 @@ def _compiled_moments(X: np.ndarray, members: Members) -> GroupMoments | None:
     return None
 
 
-def _row_major(X: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+def row_major(X: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
     """X row by row in floats: itself where it is so, else copied tile by tile."""
     if X.dtype.char in "fd" and X.flags.c_contiguous and X.flags.writeable:
         yield slice(None), X

@@ -119,7 +119,8 @@ def one_blas_thread() -> Iterator[None]:
         if _blas_depth == 0:
             _blas_before = [lib.num_threads for lib in shared]
             try:
-                _set_blas(shared, [1] * len(shared))
+                if max(_blas_before, default=1) > 1:
+                    _set_blas(shared, [1] * len(shared))
             except BaseException:  # a Ctrl-C
                 _set_blas(shared, _blas_before)
                 raise
@@ -133,7 +134,7 @@ def one_blas_thread() -> Iterator[None]:
             _set_blas(own, own_before)
         with _blas_lock:
             _blas_depth = max(_blas_depth - 1, 0)  # 0 already in a child that was forked inside
-            if _blas_depth == 0:
+            if _blas_depth == 0 and max(_blas_before, default=1) > 1:
                 _set_blas(shared, _blas_before)
 
 

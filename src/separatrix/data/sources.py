@@ -96,10 +96,10 @@ def _plain_cells(X: Any, *, missing: bool) -> np.ndarray | None:
         with np.errstate(all="ignore"):
             if np.isnan(cells.sum()):
                 return None
-    return _as_others(cells)
+    return as_others(cells)
 
 
-def _as_others(cells: np.ndarray) -> np.ndarray:
+def as_others(cells: np.ndarray) -> np.ndarray:
     """Writeable, as loops are built for arrays of one kind: pandas marks its block, and nothing here writes to it."""
     if not cells.flags.writeable:
         cells = cells.view()

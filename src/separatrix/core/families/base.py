@@ -97,12 +97,12 @@ class Family(ABC):
     @quiet
     def outside(self, x: ArrayLike) -> NDArray[np.bool_]:
         """x ∉ support, per cell, or per row if multivariate; ±inf is outside, NaN is missing and is not."""
-        x = real(x)
-        low, high = self._range
-        least, most = (x.min(), x.max()) if x.size else (np.nan, np.nan)
+        x, (low, high) = np.asarray(x), self._range
+        least, most = (float(x.min()), float(x.max())) if x.size else (np.nan, np.nan)
         inside = low < least and most < high if self._open else low <= least and most <= high
         if inside and not self.multivariate and np.isfinite(most - least):  # as it mostly is
             return np.asarray(np.floor(x) != x) if self.discrete else np.zeros(x.shape, dtype=bool)
+        x = real(x)
         bad = np.isinf(x) | ((x <= low) | (x >= high) if self._open else (x < low) | (x > high))
         if self.discrete:
             bad |= (np.floor(x) != x) & ~np.isnan(x)

@@ -116,10 +116,17 @@ class GroupMoments(Statistic):
 
     def pooled(self) -> Self:
         """All classes as one: (1, p), the spread between classes included."""
-        total = type(self).zero(1, self.mean.shape[1])
-        for c in range(len(self.mean)):
-            total = total + type(self)(*(getattr(self, f)[c : c + 1] for f in self.__slots__))
-        return total
+        with np.errstate(all="ignore"):
+            first = self.weight.argmax(axis=0)[None]  # a class that has rows, where one has
+            start, rest = np.take_along_axis(self.mean, first, 0), np.take_along_axis(self.tail, first, 0)
+            apart = (self.mean - start) + (self.tail - rest)
+            weight = self.weight.sum(axis=0, keepdims=True)
+            offset = (self.weight * apart).sum(axis=0, keepdims=True)
+            offset = np.where(weight > 0, offset / weight, 0.0)
+            spread = self.weight * (apart - offset) ** 2
+            second = (self.second + spread).sum(axis=0, keepdims=True)
+            mean, tail = two_sum(start, rest + offset)
+        return type(self)(weight, mean, tail, second)
 
     def __add__(self, other: Self) -> Self:
         self._check_same_shape(other)

@@ -50,10 +50,11 @@ class Members:
     def _by_class(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
         """Rows in the order of their class, where each class present begins, and which it is."""
         assert self.codes is not None
-        order = np.argsort(self.codes, kind="stable")
-        order = order[np.count_nonzero(self.codes < 0) :]
-        present, first = np.unique(self.codes[order], return_index=True)
-        return order, first, present
+        short = self.codes.astype(np.int16) if self.k < 1 << 15 else self.codes  # sorted by counting
+        order = np.argsort(short, kind="stable")
+        size = np.bincount(self.codes + 1, minlength=self.k + 1)
+        present = np.flatnonzero(size[1:])
+        return order[size[0] :], (np.cumsum(size[1:]) - size[1:])[present], present
 
     def sum(self, Z: FloatArray) -> FloatArray:
         """Σ_i R_ik z_i: (K, p)."""

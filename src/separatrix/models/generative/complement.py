@@ -45,8 +45,7 @@ class ComplementPart(BagPart):
         k, p = s.value.shape
         self.count, self.all = s.value, s.value.sum(axis=0)
         self.add = self.smoothing.rows(np.empty((1, p)))[0]
-        others = np.maximum(self.all - s.value, 0.0)
-        shares = log_shares(others, self.add)
+        shares = log_shares(s.value, self.add, self.all)
         residual = shares.residual
         findings.append(self.smoothing.words())
         if shares.zeros:
@@ -62,7 +61,11 @@ class ComplementPart(BagPart):
                     f"norm=True divides by Σ log θ̃, which is infinite: {model._columns(bare)} was never "
                     "seen outside a class and alpha is 0; give a positive alpha"
                 )
-        self.weights = np.divide(shares.weights, size, out=shares.weights)
+        self.weights = shares.weights
+        if self.norm:
+            self.weights /= size
+        else:
+            np.negative(self.weights, out=self.weights)
         return residual, -float(np.sum(shares.losses / size))
 
     def equations(self, rows: LabelledRows) -> Equations:

@@ -60,11 +60,12 @@ class WhiteningRoot:
         whole = basis.shape[1] == len(sigma)
         outside = np.zeros_like(sigma) if whole else np.eye(len(sigma)) - basis @ basis.T
         full = sigma if whole and not below.any() else back @ back.T + outside * np.outer(scale, scale)
-        residual = float(np.max(np.abs(root.T @ full @ root - np.eye(root.shape[1])), initial=0.0))
+        residual = 0.0  # where directions were raised, T is not of Σ itself
+        if not below.any():
+            residual = float(np.max(np.abs(root.T @ full @ root - np.eye(root.shape[1])), initial=0.0))
         if shared:
             root, raised = root[:, ~below], raised[~below]
         log_det = float(np.sum(np.log(raised)) + 2 * np.sum(np.log(within)) + 2 * np.sum(np.log(scale)))
-        residual = 0.0 if below.any() else residual
         out = basis @ (vectors[:, below] / within[:, None])
         return cls(root, log_det, full, thin, int((~below).sum()), residual, back, out)
 

@@ -166,7 +166,8 @@ class Gaussian(GaussianSolution):
 
     def _start_of_em(self, rows: Rows, facts: ClassFacts, classes: np.ndarray, reset: bool) -> bool:
         """Rows with missing cells: start from variances column by column, then EM."""
-        complete = np.allclose(facts.weight, facts.of_x.weight, rtol=1e-12, atol=0)
+        met = facts.of_x.weight  # of complete rows
+        complete = bool((np.abs(facts.weight - met) <= 1e-12 * np.abs(met)).all())
         if not complete or (rows.y < 0).any():
             self._refuse_auto("missing cells" if not complete else "rows without a label")
         self._fourth = fourth_moments(rows, facts.of_x) if self.shrinkage == "auto" else None
@@ -333,7 +334,10 @@ def _plain_scatter(block: Block, k: int) -> GroupScatter | None:
             count += members.count
             sums += members.sum(cells)
             products += np.dot(cells.T, cells)
-            if i == 0 and GroupScatter.of_plain_sums(count, sums, products) is None:
+            far = (
+                i == 0 and len(cells) < block.n and GroupScatter.of_plain_sums(count, sums, products) is None
+            )
+            if far:
                 return None
     return GroupScatter.of_plain_sums(count, sums, products)
 

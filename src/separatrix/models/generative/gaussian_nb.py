@@ -12,9 +12,6 @@ import numpy as np
 from separatrix.core.numerics import FloatArray
 from separatrix.data.checks import check_flag, is_positive
 from separatrix.data.estimator import KW_ONLY, constructor
-from separatrix.data.moments import class_moments
-from separatrix.data.rows import Block
-from separatrix.models.generative.facts import ClassFacts, PartFacts
 from separatrix.models.generative.naive import Naive
 from separatrix.models.generative.parts.measured import NormalPart
 from separatrix.models.generative.state import Derived, Report, publish, report, state
@@ -76,13 +73,6 @@ class GaussianNB(Naive):
         if not (is_positive(self.var_smoothing, finite=True) or self.var_smoothing == 0):
             raise ValueError(f"var_smoothing must be a number, 0 or more, got {self.var_smoothing!r}")
         self._parts = [NormalPart(self.tie, self.var_smoothing, bool(self.var_smoothing_per_column))]
-
-    def _block_facts(self, block: Block, k: int) -> ClassFacts:
-        """Sums over the whole block; where cells are missing, centred tile by tile."""
-        moments = class_moments(block, k)
-        if moments is None:
-            return super()._block_facts(block, k)
-        return ClassFacts(block.members(k, slice(None)).count, PartFacts((moments,)))
 
     def _publish(self) -> None:
         part = self._parts[0]

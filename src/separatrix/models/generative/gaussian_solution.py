@@ -23,6 +23,8 @@ from separatrix.models.generative.facts import ClassFacts
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.span import Within
 
+THREADED = 2048  # columns from which threads of BLAS are worth their waiting in an eigendecomposition
+
 
 class GaussianSolution(Generative):
     """Parameters from facts; a subclass says how covariances are estimated, and what hangs on them."""
@@ -40,8 +42,9 @@ class GaussianSolution(Generative):
         raise NotImplementedError
 
     def _solve(self, facts: ClassFacts, findings: Findings) -> tuple[float, float]:
-        # products of few rows: threads would wait for each other longer than they work
-        with one_blas_thread() if isinstance(facts.of_x, SpanScatter) else nullcontext():
+        # products of few rows, factors of few columns: threads would wait for each other longer than they work
+        small = isinstance(facts.of_x, SpanScatter) or facts.of_x.mean.shape[1] < THREADED
+        with one_blas_thread() if small else nullcontext():
             return self._solved(facts, findings)
 
     def _solved(self, facts: ClassFacts, findings: Findings) -> tuple[float, float]:

@@ -23,6 +23,7 @@ from sklearn.utils import Tags
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import Members
 from separatrix.data.estimator import KW_ONLY, constructor
+from separatrix.data.rows import Block
 from separatrix.models.generative.answers import UnfitCell, differences
 from separatrix.models.generative.common import Generative
 from separatrix.models.generative.facts import Cells, ClassFacts, PartFacts
@@ -41,6 +42,19 @@ class Naive(Generative):
 
     def _facts(self, cells: Cells, members: Members) -> PartFacts:
         return PartFacts(tuple(part.facts(part.of(cells), members) for part in self._parts))
+
+    def _block_facts(self, block: Block, k: int) -> ClassFacts:
+        """Facts of the whole block where a part has a way for it, of the other parts tile by tile."""
+        if block.sparse:
+            return super()._block_facts(block, k)
+        every = self._parts
+        whole = [part.block_facts(part.of_block(block), k) for part in every]
+        if any(facts is None for facts in whole):
+            rest = copy(self)
+            rest._parts = [part for part, facts in zip(every, whole, strict=True) if facts is None]
+            found = iter(super(Naive, rest)._block_facts(block, k).of_x.parts)
+            whole = [next(found) if facts is None else facts for facts in whole]
+        return ClassFacts(block.members(k, slice(None)).count, PartFacts(tuple(whole)))
 
     def _solve(self, facts: ClassFacts, findings: Findings) -> tuple[float, float]:
         self._parts = [copy(part) for part in self._parts]  # a merged model leaves its parents alone

@@ -24,7 +24,9 @@ from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.grouped import GroupCounts, GroupSums, Members
 from separatrix.data.checks import is_positive
 from separatrix.data.counts import class_sums, log_shares, over_columns, scores
+from separatrix.data.levels import level_counts
 from separatrix.data.moments import COMPILED_FROM
+from separatrix.data.rows import Block
 from separatrix.data.stored import with_cells
 from separatrix.models.generative.facts import Cells
 from separatrix.models.generative.impossible import Findings
@@ -173,8 +175,10 @@ class BernoulliPart(ColumnsPart):
                 if unknown.any():
                     theta, never = np.where(unknown, q[part], theta), np.where(unknown, 1.0 - q[part], never)
                 log_yes, log_no = np.log(theta), np.log(never)
-                losses = np.nansum(value * log_yes) + np.nansum(rest * log_no)
-                prior = np.nansum(yes * log_yes) + np.nansum(no * log_no)
+                inside = bool((ones > 0).all() and (zeros > 0).all())  # no 0 · log 0
+                total = np.sum if inside else np.nansum
+                losses = total(value * log_yes) + total(rest * log_no)
+                prior = total(yes * log_yes) + total(no * log_no)
                 residual = np.nanmax(np.abs(np.exp(log_yes) - theta), initial=0.0)
             self.theta[:, part], self.log_yes[:, part], self.log_no[:, part] = theta, log_yes, log_no
             one_sided = int(np.count_nonzero(((value == 0) | (rest == 0)) & present))
@@ -258,34 +262,51 @@ class LevelsPart(ColumnsPart):
     def facts(self, cells: np.ndarray, members: Members) -> GroupCounts:
         return GroupCounts.of(cells, members)
 
+    def block_facts(self, block: Block, k: int) -> GroupCounts | None:
+        return level_counts(block.X, block.members(k, slice(None)))
+
     def solve(self, s: GroupCounts, weight: FloatArray, findings: list[str], model: Generative) -> Solved:
-        least = np.broadcast_to(self.least, (len(s.tables),))
-        self.tables = list((s + GroupCounts(tuple(np.zeros((len(weight), int(m))) for m in least))).tables)
-        self.log_share, self.log_never, loss, zeros, self.log_prior = [], [], 0.0, 0, 0.0
-        for j, table in enumerate(self.tables):
-            size = table.shape[1]
-            add = self._virtual(table, j)
+        self.tables = [
+            table if table.shape[1] >= least else np.pad(table, ((0, 0), (0, int(least) - table.shape[1])))
+            for table, least in zip(s.tables, np.broadcast_to(self.least, (len(s.tables),)), strict=True)
+        ]
+        sizes = np.array([table.shape[1] for table in self.tables], dtype=np.intp)
+        self.log_share: list[FloatArray] = [np.empty((0, 0))] * len(sizes)
+        self.log_never: list[FloatArray] = [np.empty((0, 0))] * len(sizes)
+        loss, zeros, residual, self.log_prior = 0.0, 0, 0.0, 0.0
+        for size in np.unique(sizes).tolist():  # columns of as many levels go side by side
+            mine = np.flatnonzero(sizes == size)
+            table = np.stack([self.tables[j] for j in mine])
+            add = self._virtual_rows(table, mine)
             with np.errstate(divide="ignore", invalid="ignore"):
                 smooth = np.maximum(table + add, 0.0)
-                total = smooth.sum(axis=1, keepdims=True)
-                share, never = np.log(smooth / total), np.log(np.mean(add) / total)
-            # an unseen level is a level seen no times; without smoothing it says nothing
-            self.log_never.append(np.where(np.isfinite(never), never, 0.0))
-            self.log_share.append(np.where(np.isnan(share), -np.log(size), share))
-            with np.errstate(invalid="ignore"):
-                loss -= float(np.sum(np.where(table > 0, table * self.log_share[j], 0.0)))
-                self.log_prior += float(np.sum(add * self.log_share[j])) if (add > 0).all() else 0.0
+                total = smooth.sum(axis=2, keepdims=True)
+                share, never = np.log(smooth / total), np.log(add.mean(axis=2, keepdims=True) / total)
+                # an unseen level is a level seen no times; without smoothing it says nothing
+                never = np.where(np.isfinite(never), never, 0.0)
+                share = np.where(np.isnan(share), -np.log(size), share)
+                loss -= float(np.sum(np.where(table > 0, table * share, 0.0)))
+                proper = (add > 0).all(axis=(1, 2))
+                self.log_prior += float(np.sum((add * share)[proper]))
+            residual = max(residual, float(np.max(np.abs(np.exp(share).sum(axis=2) - 1.0))))
             zeros += int(np.count_nonzero(table == 0))
+            for i, j in enumerate(mine.tolist()):
+                self.log_share[j], self.log_never[j] = share[i], never[i]
         findings.append(self.smoothing.words())
         if zeros:
             findings.append(f"{zeros} class–level pairs were never seen")
-        return max(float(np.max(np.abs(np.exp(t).sum(axis=1) - 1.0))) for t in self.log_share), loss
+        return residual, loss
+
+    def _virtual_rows(self, tables: FloatArray, columns: np.ndarray) -> FloatArray:
+        """Virtual rows of each level of the given columns, tables (m, K, L) all: (m, 1, L)."""
+        counts = tables.sum(axis=1)
+        marginal = np.zeros((tables.shape[2], max(np.size(self.smoothing.alpha), int(columns[-1]) + 1)))
+        marginal[:, columns] = (counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)).T
+        return np.ascontiguousarray(self.smoothing.rows(marginal)[:, columns].T)[:, None]
 
     def _virtual(self, table: FloatArray, j: int) -> FloatArray:
         """Virtual rows of each level of column j: (L_j,)."""
-        marginal = table.sum(axis=0) / max(table.sum(), 1e-300)
-        columns = np.tile(marginal[:, None], (1, max(np.size(self.smoothing.alpha), j + 1)))
-        return self.smoothing.rows(columns)[:, j]
+        return self._virtual_rows(table[None], np.array([j]))[0, 0]
 
     def equations(self, rows: LabelledRows) -> Equations:
         total = Equations()

@@ -17,7 +17,8 @@ import numpy as np
 from separatrix.core.families import Family
 from separatrix.core.numerics import LOG_2PI, FloatArray
 from separatrix.core.statistics.grouped import GroupMoments, Members
-from separatrix.data.moments import by_columns, worth_compiling
+from separatrix.data.moments import by_columns, class_moments, worth_compiling
+from separatrix.data.rows import Block
 from separatrix.models.generative import verified
 from separatrix.models.generative.facts import PartFacts
 from separatrix.models.generative.impossible import Findings
@@ -46,6 +47,9 @@ class NormalPart(ColumnsPart):
 
     def facts(self, cells: np.ndarray, members: Members) -> GroupMoments:
         return GroupMoments.centred(cells, members)
+
+    def block_facts(self, block: Block, k: int) -> GroupMoments | None:
+        return class_moments(block, k)
 
     def solve(self, s: GroupMoments, weight: FloatArray, findings: Findings, model: Generative) -> Solved:
         pooled = s.pooled()

@@ -13,12 +13,14 @@ they stand. Cost O(np) for facts, O(npK) for a density.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from separatrix.core.numerics import FloatArray
 from separatrix.core.statistics.members import Members
+from separatrix.data.rows import Block
 from separatrix.models.generative.facts import Cells
 from separatrix.models.generative.impossible import Findings
 from separatrix.models.generative.verified import Equations, LabelledRows
@@ -46,10 +48,20 @@ class ColumnsPart:
     log_prior = 0.0  # log density of the parameters under the smoothing's prior, for EM
 
     def of(self, cells: Cells) -> Any:
-        return cells if self.columns is None else cells[:, self.columns]
+        whole = self.columns is None or len(self.columns) == cells.shape[1]
+        return cells if whole else cells[:, self.columns]
+
+    def of_block(self, block: Block) -> Block:
+        """The block of the part's columns alone."""
+        whole = self.columns is None or len(self.columns) == block.X.shape[1]
+        return block if whole else replace(block, X=self.of(block.X))
 
     def facts(self, cells: Any, members: Members) -> Any:
         raise NotImplementedError
+
+    def block_facts(self, block: Block, k: int) -> Any:
+        """The facts of a dense block in one go; None where only tiles will do, or a cell is to be named."""
+        return None
 
     def solve(self, s: Any, weight: FloatArray, findings: Findings, model: Generative) -> Solved:
         """Set the parameters from merged facts; the moment residual, and −Σ log p of the rows."""
