@@ -71,8 +71,7 @@ def _glm(family: str, link: str | None = None) -> Maker:
     def make(facts: TableFacts, seed: int, scoring: str) -> Any:
         from separatrix.models.linear.glm import GeneralizedLinearModel
 
-        given = {} if link is None else {"link": link}
-        made = GeneralizedLinearModel(family, alpha=1e-4, **given)
+        made = GeneralizedLinearModel(family, link, alpha=1e-4)
         return TunedNumbers(
             made, [{"alpha": a} for a in (1e-4, 1e-3, 1e-2, 0.1, 1.0)], scoring=scoring, random_state=seed
         )
