@@ -32,6 +32,8 @@ class TableAsked:
     kinds: Sequence[str] | None
     header: bool | None
     delimiter: str | None
+    numbers: bool = False  # whether the target is a number to be predicted
+    apart: Sequence[str] = ()  # columns that say how folds are made, and that no model sees
 
     def read(self, say: Say) -> Table:
         """The table, its target found where it is not named; what was read is said."""
@@ -46,7 +48,8 @@ class TableAsked:
             table = read(
                 self.data,
                 target=found if self.target is None else self.target,
-                kinds=kinds_of(self.kinds or ()),
+                kinds={**kinds_of(self.kinds or ()), **dict.fromkeys(self.apart, "identifier")},
+                classes=not self.numbers,
                 header=self.header,
                 delimiter=self.delimiter,
             )
@@ -121,10 +124,19 @@ def listed(text: str | None) -> list[str] | None:
     return [name.strip().replace("-", "_") for name in text.split(",") if name.strip()]
 
 
+def listed_as_they_are(text: str | None) -> list[str] | None:
+    """Words between commas; None where nothing was given.
+
+    >>> listed_as_they_are("low, not so high")
+    ['low', 'not so high']
+    """
+    return None if text is None else [word.strip() for word in text.split(",") if word.strip()]
+
+
 def metric_named(name: str | None, cost: str | None, known: Sequence[str]) -> str:
     """The metric that ranks: cost where costs are given and none is named, else log loss."""
     if name is None:
-        return "cost" if cost is not None else "log_loss"
+        return "cost" if cost is not None else known[0]
     found = name.strip().lower().replace("-", "_").replace(" ", "_")
     if found not in known:
         raise UsageError(unknown("metric", name, list(known)))

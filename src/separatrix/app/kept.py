@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_regressor
 
 from separatrix.app.errors import AppError, unknown
 from separatrix.app.say import Say
@@ -56,6 +56,11 @@ class Kept:
     @property
     def classes(self) -> np.ndarray:
         return np.asarray(self.model.classes_)
+
+    @property
+    def numbers(self) -> bool:
+        """Whether it predicts numbers, not classes."""
+        return is_regressor(self.model)
 
     @property
     def name(self) -> str:
@@ -109,7 +114,7 @@ class Kept:
                 f"{data}: there is no column {name!r} with the right answers, only {_some(frame.columns)}; "
                 "name it by --target, or use predict"
             )
-        labels, known = self.as_classes(data, frame[name])
+        labels, known = (self.as_numbers if self.numbers else self.as_classes)(data, frame[name])
         rows = frame[known].reset_index(drop=True)
         return (
             rows.drop(columns=name) if self.schema is not None else self.fitting(rows),
@@ -127,6 +132,22 @@ class Kept:
         """Whether these are the rows of training, all of them as far as can be told."""
         names = needed(self.schema).names if self.schema is not None else []
         return bool(self.marks) and marks(frame, labels, names) == self.marks
+
+    def as_numbers(self, data: str, column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+        """(numbers of the rows that have one, which they are)."""
+        import pandas as pd
+
+        values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
+        given = column.notna().to_numpy()
+        strange = np.flatnonzero(given & ~np.isfinite(values))
+        if len(strange):
+            found = column.iloc[int(strange[0])]
+            raise AppError(
+                f"{data}: {column.name!r} is {found!r} in row {int(strange[0]) + 1}, which is no number"
+            )
+        if not given.any():
+            raise AppError(f"{data}: no row has a number to compare with; use predict")
+        return values[given], given
 
     def as_classes(self, data: str, column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
         """(labels of the rows that have one, which they are)."""
@@ -171,9 +192,12 @@ def open_model(path: str, say: Say) -> Kept:
     for warning in caught:
         say.alert("warning", str(warning.message))
     made = getattr(model, "table_", None)
-    if not hasattr(model, "predict") or getattr(model, "classes_", None) is None:
+    if not hasattr(model, "predict") or (
+        getattr(model, "classes_", None) is None and not is_regressor(model)
+    ):
         raise AppError(
-            f"{path}: the model is no classifier; make one by separatrix fit or separatrix compare"
+            f"{path}: the model predicts neither classes nor numbers; make one by separatrix fit or separatrix "
+            "compare"
         )
     try:
         schema = None if made is None else Schema.from_dict(made)

@@ -8,13 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 from separatrix.app.errors import UsageError, unknown
-from separatrix.models.catalogue import BY_NAME, TUNED, plain
+from separatrix.models.catalogue import BY_NAME, OF_NUMBERS, TUNED, Listed, plain
 from separatrix.models.catalogue import named as found
 
 COMPARED = (
     "majority",
     "naive_bayes_cut",
-)  # stand beside others in a comparison, and are no models of their own
+    "mean",
+)  # beside others in a comparison, and no models of their own
+FAMILIES = {"poissonregression": "poisson", "gammaregression": "gamma --set link=log"}
 
 
 def named(text: str) -> str:
@@ -29,14 +31,21 @@ def named(text: str) -> str:
             f"model {text!r} is not fitted by itself, but compared (separatrix compare DATA --models {text}); there "
             f"are {', '.join(BY_NAME)}"
         )
-    if name not in BY_NAME:
-        raise UsageError(unknown("model", text, list(BY_NAME)))
+    if plain(text) in FAMILIES:
+        raise UsageError(f"model {text!r} is fitted as glm --set family={FAMILIES[plain(text)]}")
+    if name not in BY_NAME and name not in OF_NUMBERS:
+        raise UsageError(unknown("model", text, [*BY_NAME, *OF_NUMBERS]))
     return name
+
+
+def entry_of(name: str) -> Listed:
+    """Its entry in the catalogue, of classes or of numbers."""
+    return BY_NAME.get(name) or OF_NUMBERS[name]
 
 
 def made(name: str, settings: dict[str, Any], seed: int) -> Any:
     """The model with its settings, not yet fitted; an unknown setting is refused by naming those there are."""
-    entry = BY_NAME[name]
+    entry = entry_of(name)
     model = entry.load()()
     own = entry.for_tables()
     known = model.set_params(**{key: own[key] for key in entry.parts}).get_params()

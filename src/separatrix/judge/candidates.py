@@ -144,6 +144,14 @@ def _logistic(facts: TableFacts, seed: int, scoring: str) -> Any:
     return Tuned(LogisticRegression(C=shift, max_iter=300), grid, scoring=scoring, random_state=seed)
 
 
+def _ordinal(facts: TableFacts, seed: int, scoring: str) -> Any:
+    from separatrix.models.linear.ordinal import OrdinalRegression
+
+    grid = [{"C": C} for C in (0.01, 0.1, 1.0, 10.0, 100.0)]
+    order = None if facts.order is None else list(facts.order)
+    return Tuned(OrdinalRegression(categories=order), grid, scoring=scoring, random_state=seed)
+
+
 def _svc(facts: TableFacts, seed: int, scoring: str) -> Any:
     return TunedSVC(random_state=seed)
 
@@ -169,6 +177,7 @@ def _yardstick(facts: TableFacts, seed: int, scoring: str) -> Any:
 _MADE: dict[str, Maker] = {
     "naive_bayes": _naive_bayes,
     "logistic": _logistic,
+    "ordinal": _ordinal,
     "svc": _svc,
     "adaboost": _adaboost,
     "bagged_trees": _bagged_trees,
@@ -267,7 +276,8 @@ def read_models(models: Any, facts: TableFacts) -> tuple[dict[str, Candidate], d
     """
     there = known(facts)
     if models is None:
-        reasons = {name: c.unsuited(facts) for name, c in there.items() if not c.by_name}
+        asked = {"ordinal"} if facts.order is not None else set()
+        reasons = {name: c.unsuited(facts) for name, c in there.items() if not c.by_name or name in asked}
         chosen = {name: there[name] for name, why in reasons.items() if not why}
         return chosen, {name: why for name, why in reasons.items() if why}
     given = models if isinstance(models, (list, tuple, Mapping)) else [models]

@@ -17,6 +17,7 @@ import sys
 import time as clock
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,8 @@ RANKED_BY = (
     "average_precision",
 )  # fmt: skip
 RANKED_NUMBERS_BY = ("rmse", "mae", "r2")
-TASKS = ("classification", "regression")
+TASKS = ("classification", "regression", "ordinal")
+NO_ORDER = "The classes are words without an order, and are compared so: give order to say which is higher."
 DRAWS = 200  # bootstraps of the test rows
 
 
@@ -62,6 +64,7 @@ def compare(
     y: ArrayLike | None = None,
     *,
     task: str = "classification",
+    order: Sequence[Any] | None = None,
     models: Any = None,
     metric: str | None = None,
     cost: Any = None,
@@ -92,7 +95,10 @@ def compare(
     X : array, sparse matrix, or frame (pandas, Polars, Arrow) with numbers, words, dates, text and missing cells; or
         a Table of ``separatrix.tables.read``, which brings its labels
     y : labels of any kind; numbers for ``task="regression"``
-    task : "classification" or "regression"
+    task : "classification", "regression", or "ordinal": classes with an order, among whose models proportional odds
+        are tried too
+    order : for ``task="ordinal"``, the classes from the lowest to the highest; None where they are numbers, or an
+        ordered Categorical's. Words without an order are compared as classes, and that is said
     models : None for every model that suits; a name, a list of names and estimators, or {name: estimator}. Names:
         majority, naive_bayes, naive_bayes_cut, multinomial_nb, lda, qda, logistic, linear_svc, svc, adaboost,
         bagged_trees, extra_trees, random_forest; and sklearn_hgb, scikit-learn's
@@ -164,6 +170,7 @@ def compare(
         classes, codes = np.empty(0, dtype=object), read_numbers(y, n)
         labels, matrix, side = codes, None, None
     else:
+        given = order_of_classes(task, order, y)
         classes, codes, labels = read_two(y, n)
         matrix = None if cost is None else read_cost(cost, classes)
         side = side_of(positive, classes, codes)
@@ -171,6 +178,8 @@ def compare(
     if chosen.name == "cost" and cost is None:
         raise ValueError('metric="cost" needs cost, a matrix or {(true class, answer): cost}')
     facts = TableFacts.of(X, labels, kinds, "numbers" if numbers else "classes")
+    if task == "ordinal":
+        facts = replace(facts, order=levels_of(given, classes))
     candidates, unsuited = read_models(
         models if models is not None or again is None else [*again.models], facts
     )
@@ -202,6 +211,7 @@ def compare(
         cost=matrix,
         seed=seed,
         positive=side,
+        remarks=() if task != "ordinal" or facts.order is not None else (NO_ORDER,),
     )
     limit = budget if again is None else None
     allowed = Allowed(
@@ -245,6 +255,7 @@ def _outcome(
     cut = {m: why for m, why in {**unranked, **unsuited}.items() if m not in ranking.names}
     blind = [m for m in ranking.names if contest.facts.has("text") and contest.candidates[m].form == "native"]
     remarks = (f"{joined(blind)} do{'es' * (len(blind) == 1)} not see the text.",) if blind else ()
+    remarks = (*race.contest.remarks, *remarks)
     return Comparison(
         metric=contest.metric,
         ranking=ranking.names,
@@ -266,7 +277,12 @@ def _outcome(
         classes=contest.facts.classes,
         codes=contest.codes,
         threshold=None if by is None else _threshold(contest, ranking.results[best], by),
-        task="regression" if contest.numbers else "classification",
+        task="regression"
+        if contest.numbers
+        else "classification"
+        if contest.facts.order is None
+        else "ordinal",
+        order=contest.facts.order,
         positive=None if contest.positive is None else contest.facts.classes.tolist()[contest.positive],
         cost=contest.cost,
         level=level,
@@ -353,6 +369,39 @@ def _looked_at(metric: str, numbers: bool) -> str:
 
 
 # ---- the door ----
+
+
+def order_of_classes(task: str, order: Any, y: Any) -> Sequence[Any] | None:
+    """The order as it was given, or as a Categorical has it; refused where no order was asked for."""
+    if task != "ordinal":
+        if order is not None:
+            raise ValueError('order is of classes with an order: add task="ordinal", or leave it out')
+        return None
+    if order is not None:
+        return list(order)
+    held = getattr(y, "cat", None) or getattr(y, "dtype", None)
+    return list(held.categories) if getattr(held, "ordered", False) else None
+
+
+def levels_of(order: Sequence[Any] | None, classes: np.ndarray) -> tuple[Any, ...] | None:
+    """The classes from the lowest to the highest; None of words without an order.
+
+    >>> levels_of(["low", "high"], np.array(["high", "low"])), levels_of(None, np.array([1, 2, 3]))
+    (('low', 'high'), (1, 2, 3))
+    """
+    known = classes.tolist()
+    if order is None:
+        return tuple(known) if classes.dtype.kind in "biuf" else None
+    place = {str(label): label for label in known}
+    named = [str(label) for label in order]
+    lacking = [label for label in place if label not in named]
+    if lacking:
+        raise ValueError(
+            f"order lacks the class {lacking[0]!r}: name every class, from the lowest to the highest"
+        )
+    if len(set(named)) < len(named):
+        raise ValueError("order names a class twice: name every class once, from the lowest to the highest")
+    return tuple(place[label] for label in named if label in place)
 
 
 def side_of(positive: Any, classes: np.ndarray, codes: np.ndarray) -> int | None:

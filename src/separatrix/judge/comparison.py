@@ -129,7 +129,8 @@ class Comparison:
     floor_only : whether nothing but the classes' shares could be fitted
     theirs : names of models that are scikit-learn's
     threshold : of the winner's probability, chosen out of fold; None where none was asked for
-    task : "classification" or "regression"; of numbers ``codes`` are those, and there are no classes
+    order : of classes that have one, from the lowest to the highest
+    task : "classification", "ordinal" or "regression"; of numbers ``codes`` are those, and there are no classes
     positive : the class of two that precision, recall and F₁ are of; None of more
     differences : Difference of each other model from the best
     models : name → fitted to all rows; the best is ready, others are fitted when asked for
@@ -178,6 +179,7 @@ class Comparison:
     theirs: tuple[str, ...] = ()
     threshold: Threshold | None = None
     task: str = "classification"
+    order: tuple[Any, ...] | None = None
     positive: Any = None
     remarks: tuple[str, ...] = ()
 
@@ -192,7 +194,7 @@ class Comparison:
         the threshold, where one was chosen.
         """
         model = self.models[self.best]
-        if self.task == "classification" and not hasattr(model, "conformal_"):
+        if self.task != "regression" and not hasattr(model, "conformal_"):
             held = self._out_of_fold(self.best, model)
             if held is not None:
                 model.conformal_ = held

@@ -104,6 +104,7 @@ class Contest:
     cost : (K, K) or None
     seed : of the models
     positive : the class of two that precision, recall and F₁ are of
+    remarks : sentences for the outcome
     """
 
     facts: TableFacts
@@ -117,6 +118,7 @@ class Contest:
     cost: FloatArray | None
     seed: int
     positive: int | None = None
+    remarks: tuple[str, ...] = ()
 
     @property
     def numbers(self) -> bool:

@@ -64,6 +64,9 @@ class TableFacts:
     kinds: Mapping[str, str]  # of a frame's columns, empty of an array
     task: str = "classes"  # or "numbers": then there are no classes, and counts of none
     target: Target | None = None  # of numbers
+    order: tuple[Any, ...] | None = (
+        None  # of the classes, from the lowest to the highest, where they have one
+    )
 
     @classmethod
     def of(

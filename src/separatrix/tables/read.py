@@ -178,14 +178,15 @@ def _labels(raw: RawTable, target: str, column: pd.Series, classes: bool) -> np.
     if fractions or (len(values) > 20 and len(values) > 0.5 * len(labels)):
         raise TableError(
             f"{source}: the target {target!r} has {len(values):,} different values in {len(labels):,} rows, "
-            "so they are no classes; name another column, or cut it into a few classes"
+            "so they are no classes; name another column, cut it into a few classes, or, where it is a quantity, "
+            "predict it by --task regression"
         )
     few = len(values) > 100 and len(values) * ROWS_EACH > len(labels)
     if labels.dtype.kind in "iuf" and (few or len(values) > MANY_NUMBERS):
         raise TableError(
             f"{source}: the target {target!r} has {len(values):,} different numbers in {len(labels):,} rows, which "
-            "look like a quantity and no classes; name another column, cut it into a few classes, or, where the "
-            "numbers are names, spell them as words (c17)"
+            "look like a quantity and no classes: predict it by --task regression; or name another column, cut it "
+            "into a few classes, or, where the numbers are names, spell them as words (c17)"
         )
     return labels
 

@@ -84,7 +84,10 @@ class Table:
         p = self.frame.shape[1]
         line = f"{self.source}: {len(self):,} rows, {p:,} column{'s' * (p != 1)}"
         line += f" ({', '.join(f'{count} {kind}' for kind, count in held if count)})"
-        if self.labels is not None:
+        if self.labels is not None and self.labels.dtype.kind == "f":
+            low, middle, high = (f"{v:.4g}" for v in np.quantile(self.labels, [0, 0.5, 1]))
+            line += f", target {self.target!r} (numbers from {low} to {high}, the middle one {middle})"
+        elif self.labels is not None:
             values, counts = np.unique(self.labels, return_counts=True)
             first = list(zip(values.tolist(), counts.tolist()))[:6]
             shown = ", ".join(f"{' '.join(str(v).split())[:40]} {c:,}" for v, c in first)

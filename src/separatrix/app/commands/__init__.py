@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from separatrix.app.say import Say
-from separatrix.models.catalogue import BY_NAME, TUNED
+from separatrix.models.catalogue import BY_NAME, OF_NUMBERS, TUNED
 
 CODES = "Exit codes: 0 done, 1 the data or the model cannot be used, 2 not understood, 130 interrupted."
 app = typer.Typer(
@@ -141,7 +141,48 @@ def _compare(
     ] = None,
     metric: Annotated[
         str | None,
-        typer.Option("--metric", help="What ranks: log_loss (default), accuracy, auc, brier, cost."),
+        typer.Option(
+            "--metric",
+            help="What ranks: log_loss (default), accuracy, auc, brier, balanced_accuracy, mcc, precision, recall, "
+            "f1, average_precision, cost; of numbers rmse (default), mae, r2.",
+        ),
+    ] = None,
+    task: Annotated[
+        str,
+        typer.Option(
+            "--task", help="classification, regression (numbers), or ordinal (classes with an order)."
+        ),
+    ] = "classification",
+    order: Annotated[
+        str | None,
+        typer.Option("--order", metavar="A,B,C", help="For --task ordinal: the classes from the lowest up."),
+    ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            "--positive",
+            metavar="CLASS",
+            help="Of two: whom precision, recall, F1 are of. Default: the rarer.",
+        ),
+    ] = None,
+    threshold: Annotated[
+        str | None,
+        typer.Option(
+            "--threshold",
+            metavar="METRIC",
+            help="Choose the winner's threshold out of fold by f1, mcc, accuracy, balanced_accuracy or cost; it is "
+            "saved with the model.",
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            "--groups", metavar="COLUMN", help="Rows of one value are never learned from and judged at once."
+        ),
+    ] = None,
+    by_time: Annotated[
+        str | None,
+        typer.Option("--time", metavar="COLUMN", help="What is judged comes after all that is learned from."),
     ] = None,
     cost: Annotated[
         str | None,
@@ -180,6 +221,12 @@ def _compare(
             test=test,
             out=out,
             seed=seed,
+            task=task,
+            order=order,
+            positive=positive,
+            threshold=threshold,
+            groups=groups,
+            by_time=by_time,
             exhaustive=exhaustive,
             plan=plan,
             say=say,
@@ -192,7 +239,8 @@ def _compare(
         "Fit one model to all rows, print its verdict and save it.",
         "fit logistic iris",
         "fit svc spam.csv --target class --set C=10 --set gamma=0.1 --out spam.sepx",
-        f"MODEL is {', '.join(BY_NAME)}, in any spelling. What is not set by --set is the model's default; with "
+        f"MODEL is {', '.join(BY_NAME)}; of numbers {', '.join(OF_NUMBERS)}; in any spelling. What is not set by "
+        "--set is the model's default; with "
         f"--tune it is chosen by cross-validation, as compare does ({', '.join(TUNED)}).",
     ),
 )

@@ -9,7 +9,7 @@ import shlex
 import textwrap
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +24,19 @@ from separatrix.app.errors import (
     tell,
     unknown,
 )
-from separatrix.app.given import TableAsked, cost_of, listed, metric_named
+from separatrix.app.given import TableAsked, cost_of, listed, listed_as_they_are, metric_named
 from separatrix.app.kept import SUFFIX, Kept, keep
 from separatrix.app.outputs import folder, write_text
 from separatrix.app.pages import page_of
 from separatrix.app.say import STYLES, Say, dumped
 from separatrix.files.archive import ModelFileError
 from separatrix.judge.candidates import CANDIDATES, candidate_named
-from separatrix.judge.compare import RANKED_BY, compare
+from separatrix.judge.compare import RANKED_BY, RANKED_NUMBERS_BY, TASKS, compare
 from separatrix.judge.comparison import Comparison
 from separatrix.judge.contest import FLOORS
 from separatrix.judge.plan import Plan
 from separatrix.judge.progress import Progress
+from separatrix.judge.regressors import REGRESSORS
 from separatrix.judge.scores import METRICS
 from separatrix.models.catalogue import BY_NAME
 from separatrix.models.catalogue import named as model_named
@@ -62,6 +63,12 @@ def run(
     test: str | None,
     out: str | None,
     seed: int,
+    task: str = "classification",
+    order: str | None = None,
+    positive: str | None = None,
+    threshold: str | None = None,
+    groups: str | None = None,
+    by_time: str | None = None,
     exhaustive: bool = False,
     plan: str | None = None,
     say: Say,
@@ -73,21 +80,27 @@ def run(
         )
     limit = None if exhaustive or not budget else budget
     again = None if plan is None else Plan.read(plan)
-    ranked_by = metric_named(metric, cost, RANKED_BY)
+    if task not in TASKS:
+        raise UsageError(unknown("task", task, list(TASKS)))
+    numbers = task == "regression"
+    kind = "numbers" if numbers else "classes"
+    there = REGRESSORS if numbers else CANDIDATES
+    ranked_by = metric_named(metric, cost, RANKED_NUMBERS_BY if numbers else RANKED_BY)
     wanted = listed(models)
     for name in wanted or []:
-        if candidate_named(name) is None and model_named(name) in BY_NAME:
+        if candidate_named(name, kind) is None and model_named(name) in BY_NAME:
             raise UsageError(
                 f"model {name!r} is not compared, but fitted (separatrix fit {name} {asked.data}); compared are "
-                f"{', '.join(CANDIDATES)}"
+                f"{', '.join(there)}"
             )
-        if candidate_named(name) is None:
-            raise UsageError(unknown("model", name, list(CANDIDATES)))
+        if candidate_named(name, kind) is None:
+            raise UsageError(unknown("model", name, list(there)))
     if wanted == []:
-        raise UsageError(f"--models names none; there are {', '.join(CANDIDATES)}")
+        raise UsageError(f"--models names none; there are {', '.join(there)}")
     if not (budget >= 0 and math.isfinite(budget)):
         raise UsageError(f"--budget {budget:g} is no number of seconds; give one above 0, or --exhaustive")
-    table = asked.read(say)
+    apart = tuple(name for name in (groups, by_time) if name is not None)
+    table = replace(asked, numbers=numbers, apart=apart).read(say)
     assert table.labels is not None
     matrix = cost_of(cost, sorted(set(table.labels.tolist())))
     kept_apart = None if test is None else _test_rows(test, table, asked.delimiter)
@@ -98,11 +111,15 @@ def run(
     with _Watch(say, ranked_by) as watch:
         given: dict[str, Any] = {"cost": matrix, "budget": limit, "test": kept_apart, "plan": again}
         given["kept"] = 0.0 if limit is None else _to_keep(reading, time.process_time() - worked, limit)
-        given |= {"metric": ranked_by, "random_state": seed, "on_progress": watch}
+        given |= {"metric": ranked_by, "random_state": seed, "on_progress": watch, "task": task}
+        given |= {"positive": positive, "threshold": threshold, "order": listed_as_they_are(order)}
+        given |= {"groups": _column(table, groups), "time": _column(table, by_time)}
         found = compare(table, models=wanted, **given)
     kept = _keep(found, table, place, asked.data)
     _answer(found, say)
-    options = {"--models": models, "--metric": metric, "--cost": cost, "--test": test}
+    options = {"--models": models, "--metric": metric, "--cost": cost, "--test": test, "--order": order}
+    options |= {"--task": task if task != "classification" else None, "--positive": positive}
+    options |= {"--threshold": threshold, "--groups": groups, "--time": by_time}
     options["--plan"] = os.fspath(place / PLAN)
     command = _command(asked, table, {**options, **asked.options()}, found.seed)
     left = None if limit is None else limit + LATE - (time.perf_counter() - began)
@@ -112,11 +129,15 @@ def run(
         return INTERRUPTED
     if found.floor_only:
         tell(
-            "nothing but the classes' shares could be fitted, which is no model to be used; give more seconds by "
+            f"nothing but {found.floor_words} could be fitted, which is no model to be used; give more seconds by "
             "--budget, or fewer models"
         )
         return NOTHING
     return OK if isinstance(kept, Path) else UNUSABLE
+
+
+def _column(table: Table, name: str | None) -> Any:
+    return None if name is None else table.frame[name].to_numpy()
 
 
 def _to_keep(reading: float, worked: float, limit: float) -> float:
@@ -289,7 +310,7 @@ class _Watch:
 def as_data(found: Comparison, table: Table) -> dict[str, Any]:
     """Everything the comparison found but the rows, as plain values."""
     real = {d.model: d.real for d in found.differences}
-    metrics = [m for m in (*METRICS, "seconds") if m != "cost" or found.cost is not None]
+    metrics = [*found.metrics, "seconds"]
 
     def scores(held: Any) -> dict[str, Any]:
         return {m: held[m]._asdict() for m in metrics if m in held}
@@ -306,6 +327,9 @@ def as_data(found: Comparison, table: Table) -> dict[str, Any]:
         "classes": [str(c) for c in found.classes.tolist()],
         "notes": list(table.notes),
         "alerts": [asdict(a) for a in found.alerts],
+        "task": found.task,
+        "positive": found.positive,
+        "threshold": None if found.threshold is None else asdict(found.threshold),
         "metric": found.metric,
         "best": found.best,
         "equals": list(found.equals),
@@ -340,14 +364,15 @@ def _keep(found: Comparison, table: Table, place: Path, data: str) -> Path | str
             "the best of ours"
         )
         name = own
-    accuracy = found.scores[name]["accuracy"]
+    shown = "r2" if found.task == "regression" else "accuracy"
+    reached = found.scores[name][shown]
     told = (
         f"{name}, best {'' if name == found.best else 'of ours '}of {len(found.ranking)} by "
-        f"{METRICS[found.metric].title} on {stem(data)}; accuracy {accuracy.mean:.4g} in cross-validation; target "
-        f"{table.target}"
+        f"{METRICS[found.metric].title} on {stem(data)}; {METRICS[shown].title} "
+        f"{reached.mean:.4g} in cross-validation; target {table.target}"
     )
     try:
-        keep(found.models[name], table, path, told)
+        keep(found.best_model if name == found.best else found.models[name], table, path, told)
     except ModelFileError as error:
         tell(f"{path}: the winner was not saved: {error}; the table is written")
         return str(error)
@@ -398,7 +423,9 @@ def _files(
     if isinstance(kept, Path):
         model, source = shlex.quote(os.fspath(kept)), shlex.quote(table.source)
         say.note("next", "bold")
-        say.note(f"  separatrix predict {model} {source} --proba", "")
+        say.note(
+            f"  separatrix predict {model} {source}{'' if found.task == 'regression' else ' --proba'}", ""
+        )
         entry = BY_NAME.get(found.best_of_ours or "")
         if entry is not None and entry.sums and (entry.cls != "LinearSVC" or len(found.classes) == 2):
             say.note(f"  separatrix explain {model} {source} --row 1", "")

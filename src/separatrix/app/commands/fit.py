@@ -7,6 +7,7 @@ import shlex
 import time
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,11 @@ from separatrix.app.commands.compare import stem
 from separatrix.app.errors import INTERRUPTED, OK, AppError, tell
 from separatrix.app.given import TableAsked, settings_of
 from separatrix.app.kept import SUFFIX, keep
-from separatrix.app.models import check_tuned, made, named, tuner
+from separatrix.app.models import check_tuned, entry_of, made, named, tuner
 from separatrix.app.outputs import folder
 from separatrix.app.say import Say
-from separatrix.judge.scores import METRICS
-from separatrix.models.catalogue import BY_NAME
+from separatrix.judge.facts import read_numbers
+from separatrix.judge.scores import METRICS, r2, rmse
 from separatrix.tables.table import Table
 
 SHOWN = 6  # settings that are listed
@@ -38,11 +39,14 @@ def run(
     if tune:
         check_tuned(name)
     path = Path(out) if out else Path("out", stem(asked.data), f"{name.replace('_', '-')}{SUFFIX}")
-    table = asked.read(say)
-    for alert in _doubts(table):
+    numbers = entry_of(name).task == "numbers"
+    table = replace(asked, numbers=numbers).read(say)
+    if numbers:
+        read_numbers(table.labels, len(table))
+    for alert in () if numbers else _doubts(table):
         say.alert(alert.severity, alert.sentence)
     search = tuner(name, settings, table, seed) if tune else None
-    encoder = encoder_for(BY_NAME[name].reads, table.kinds)
+    encoder = encoder_for(entry_of(name).reads, table.kinds)
     began = time.perf_counter()
     if search is not None:
         some = f" on {SEARCH_ROWS:,} of the rows" if len(table) > SEARCH_ROWS else ""
@@ -57,16 +61,16 @@ def run(
     for line in [line for line in said if line not in " ".join(told.split())]:
         say.alert("warning", line)
     chosen = "" if search is None else _chosen(search, say)
-    right = float((fitted.predict(table.frame) == table.labels).mean())
+    right, how_right = _on_its_rows(fitted, table, numbers)
     folder(path.parent)
     notes = f"{name} on {stem(asked.data)}; target {table.target}"
     keep(fitted, table, path, f"{notes}; tuned: {chosen}" if chosen else notes)
     say.result(told or f"{type(inner).__name__}: fitted in {seconds:.2f} s")
-    say.note(
-        f"right on {right:.1%} of the {len(table):,} rows it was fitted to (on new rows less: see compare)"
-    )
+    say.note(f"{how_right} {len(table):,} rows it was fitted to (on new rows less: see compare)")
     say.note(f"written: {path}", "bold")
-    say.note(f"next: separatrix predict {shlex.quote(str(path))} {shlex.quote(asked.data)} --proba")
+    say.note(
+        f"next: separatrix predict {shlex.quote(str(path))} {shlex.quote(asked.data)}{'' if numbers else ' --proba'}"
+    )
     say.data(
         {
             "model": name,
@@ -76,8 +80,8 @@ def run(
             "target": table.target,
             "rows": len(table),
             "columns": dict(table.kinds),
-            "classes": [str(c) for c in fitted.classes_.tolist()],
-            "accuracy_on_training_rows": right,
+            "classes": [] if numbers else [str(c) for c in fitted.classes_.tolist()],
+            "r2_on_training_rows" if numbers else "accuracy_on_training_rows": right,
             "seconds": seconds,
             "tuning": None if search is None else _tuning(search),
             "verdict": None if verdict is None else _verdict(verdict),
@@ -89,6 +93,16 @@ def run(
         tell("interrupted: the best so far is written, and its verdict says how far it got")
         return INTERRUPTED
     return OK
+
+
+def _on_its_rows(fitted: Any, table: Table, numbers: bool) -> tuple[float, str]:
+    """How well it does on the rows it was fitted to: a number, and in words."""
+    said = fitted.predict(table.frame)
+    if numbers:
+        y = read_numbers(table.labels, len(table))
+        return r2(y, said), f"R² {r2(y, said):.3f}, RMSE {rmse(y, said):.4g} on the"
+    right = float((said == table.labels).mean())
+    return right, f"right on {right:.1%} of the"
 
 
 def _doubts(table: Table) -> list[Any]:
