@@ -185,6 +185,9 @@ def test_the_winner_of_a_comparison_knows_its_sets():
     assert best.conformal_["how"] == "out of fold" and len(best.conformal_["scores"]) == 600
     held = np.mean([k in own for k, own in zip(labels, best.predict_set(new, 0.9))])
     assert abs(held - 0.9) < 0.05
+    best.fit(X, y)
+    with pytest.raises(ValueError, match="does not know how wide"):
+        found.best_model.predict_set(new)
 
 
 def test_refusals():

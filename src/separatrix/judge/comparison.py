@@ -45,6 +45,9 @@ class Refits(Mapping[str, Any]):
     def __init__(self, names: tuple[str, ...], fit: Callable[[str], Any]):
         self._names, self._fit = names, fit
         self._held: dict[str, Any] = {}
+        self.told: set[str] = (
+            set()
+        )  # given their scores out of fold: once, as they may be fitted anew
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._names:
@@ -137,8 +140,10 @@ class Comparison:
     def best_model(self) -> Any:
         """The best, fitted to all rows; it knows its sets (`predict_set`) by its scores out of fold."""
         model = self.models[self.best]
-        if not hasattr(model, "conformal_") and (held := self._out_of_fold(self.best, model)) is not None:
-            model.conformal_ = held
+        if self.best not in self.models.told:
+            self.models.told.add(self.best)
+            if (held := self._out_of_fold(self.best, model)) is not None:
+                model.conformal_ = held
         return model
 
     def _out_of_fold(self, name: str, model: Any) -> dict[str, Any] | None:
