@@ -205,7 +205,10 @@ def test_refusals():
     refused("label 7 was not seen", lambda: model.calibrate_sets(X, np.full(60, 7)))
     refused("sample_weight: sets are cut", lambda: model.calibrate_sets(X, y, np.ones(60)))
     means = GeneralizedLinearModel("binomial").fit(X, (y > 0).astype(int))
-    refused("has no classes_, from which sets are cut; give a classifier", partial(calibrate_sets, means, X, y))
+    refused(
+        "has no probabilities, from which sets are cut; give a classifier",
+        partial(calibrate_sets, means, X, y),
+    )
     refused("has no probabilities, from which sets", lambda: LinearSVC().fit(X, y).calibrate_sets(X, y))
     model.calibrate_sets(X[:8], y[:8])
     refused(

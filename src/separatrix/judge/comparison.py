@@ -45,9 +45,7 @@ class Refits(Mapping[str, Any]):
     def __init__(self, names: tuple[str, ...], fit: Callable[[str], Any]):
         self._names, self._fit = names, fit
         self._held: dict[str, Any] = {}
-        self.told: set[str] = (
-            set()
-        )  # given their scores out of fold: once, as they may be fitted anew
+        self.told: set[str] = set()  # given their scores out of fold: once, as they may be fitted anew
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._names:

@@ -205,8 +205,7 @@ def _probabilities(model: Any, X: TableLike) -> FloatArray:
     if not hasattr(model, "predict_proba") or not hasattr(model, "classes_"):
         way = ': say calibrate="sigmoid"' if hasattr(model, "calibrate") else "; give a classifier that has"
         check_is_fitted(model)
-        what = "classes_" if hasattr(model, "predict_proba") else "probabilities"
-        raise ValueError(f"{type(model).__name__} has no {what}, from which sets are cut{way}")
+        raise ValueError(f"{type(model).__name__} has no probabilities, from which sets are cut{way}")
     return np.asarray(model.predict_proba(X), dtype=float)
 
 
