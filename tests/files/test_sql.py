@@ -250,6 +250,13 @@ def test_scores_where_there_are_no_probabilities_and_means():
         query = to_sql(model, dialect=dialect, table="the rows", keep=["key"])
         found = [row[1] for row in sorted(base.execute(query).fetchall())]
         np.testing.assert_allclose(found, model.predict(frame), rtol=1e-12)
+    for link in ("logit", "cloglog"):  # a binomial model has shares of 0 and 1, the second its mean
+        model = GeneralizedLinearModel("binomial", link).fit(frame, two)
+        for dialect in DIALECTS:
+            said, found = asked(database(frame, dialect), model, dialect)
+            mean = model.predict(frame)
+            np.testing.assert_allclose(found, np.column_stack([1 - mean, mean]), rtol=0, atol=CLOSE)
+            assert said == (mean > 0.5).astype(int).tolist()
 
 
 def test_sparse_columns_constants_and_names_of_outputs():

@@ -11,6 +11,7 @@ from separatrix import (
     BaggingClassifier,
     DecisionTreeClassifier,
     GaussianNB,
+    GeneralizedLinearModel,
     LinearSVC,
     LogisticRegression,
     QuadraticDiscriminantAnalysis,
@@ -185,6 +186,9 @@ def test_the_winner_of_a_comparison_knows_its_sets():
     assert best.conformal_["how"] == "out of fold" and len(best.conformal_["scores"]) == 600
     held = np.mean([k in own for k, own in zip(labels, best.predict_set(new, 0.9))])
     assert abs(held - 0.9) < 0.05
+    best.fit(X, y)
+    with pytest.raises(ValueError, match="does not know how wide"):
+        found.best_model.predict_set(new)
 
 
 def test_refusals():
@@ -200,6 +204,11 @@ def test_refusals():
     refused("not fitted yet", lambda: LogisticRegression().calibrate_sets(X, y))
     refused("label 7 was not seen", lambda: model.calibrate_sets(X, np.full(60, 7)))
     refused("sample_weight: sets are cut", lambda: model.calibrate_sets(X, y, np.ones(60)))
+    means = GeneralizedLinearModel("binomial").fit(X, (y > 0).astype(int))
+    refused(
+        "has no probabilities, from which sets are cut; give a classifier",
+        partial(calibrate_sets, means, X, y),
+    )
     refused("has no probabilities, from which sets", lambda: LinearSVC().fit(X, y).calibrate_sets(X, y))
     model.calibrate_sets(X[:8], y[:8])
     refused(

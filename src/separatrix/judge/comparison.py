@@ -47,6 +47,7 @@ class Refits(Mapping[str, Any]):
     def __init__(self, names: tuple[str, ...], fit: Callable[[str], Any]):
         self._names, self._fit = names, fit
         self._held: dict[str, Any] = {}
+        self.told: set[str] = set()  # given their scores out of fold: once, as they may be fitted anew
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._names:
@@ -194,9 +195,9 @@ class Comparison:
         the threshold, where one was chosen.
         """
         model = self.models[self.best]
-        if self.task != "regression" and not hasattr(model, "conformal_"):
-            held = self._out_of_fold(self.best, model)
-            if held is not None:
+        if self.best not in self.models.told and self.task != "regression":
+            self.models.told.add(self.best)
+            if (held := self._out_of_fold(self.best, model)) is not None:
                 model.conformal_ = held
         return model if self.threshold is None else with_threshold(model, self.threshold)
 

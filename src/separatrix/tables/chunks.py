@@ -20,7 +20,6 @@ import numpy as np
 from separatrix.tables.cells import Reading
 from separatrix.tables.delimited import Dialect, find_dialect, parse
 from separatrix.tables.formats.arrow import columns_of_arrow, open_columns
-from separatrix.tables.formats.databases import duckdb_pieces
 from separatrix.tables.formats.json_lines import columns_of_records, json_records, read_json_lines
 from separatrix.tables.learned import spelled
 from separatrix.tables.load import ReadOptions, check_shelf, load, needs_frames, typed_reading
@@ -107,6 +106,8 @@ def _by_format(
     elif opened is not None and opened.format == "jsonl":
         yield from _json_pieces(opened, rows)
     elif opened is not None and opened.format == "duckdb":
+        from separatrix.tables.formats.databases import duckdb_pieces
+
         yield from duckdb_pieces(opened, rows)
     elif opened is not None and opened.format == "parquet":
         import pyarrow as pa
