@@ -91,7 +91,7 @@ MODELS = (
            tried=Tried(7, 1.15, grid="made"), sums=True, also=("logit",)),
     # its classes have an order, which few targets have: where it is named
     Listed("OrdinalRegression", "linear.ordinal", "proportional odds of ordered classes", "ordinal", "linear",
-           tried=Tried(7, 1.15, grid=tuple({"C": C} for C in (0.01, 0.1, 1.0, 10.0, 100.0)), by_name=True),
+           tried=Tried(6, 1.15, grid=tuple({"C": C} for C in (0.01, 0.1, 1.0, 10.0, 100.0)), by_name=True),
            also=("polr", "proportional_odds")),
     Listed("BayesianLogisticRegression", "bayes.bayesian", "Bayesian logistic regression", "bayesian_logistic",
            "linear"),
