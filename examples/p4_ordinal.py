@@ -73,7 +73,9 @@ if shared.available():
     for name, said in (("most probable", model.predict(X)), ("median", model.predict(X, cost=cost))):
         print(f"  {name:14s} marks are off by {np.abs(said - y).mean():.4f} on average")
     title = f"Marks of {len(y):,} red wines: one score, cut in {len(model.thresholds_)} places"
-    subtitle = f"Log loss out of fold: {both[0]:.3f} with one line for all, {both[1]:.3f} with softmax's."
+    subtitle = (
+        f"Log loss out of fold: {both[0]:.3f} with one line for all, {both[1]:.3f} with softmax's for each."
+    )
     what = "mark"
 else:
     print("../shared/data is absent: the householders are drawn in place of the wines")

@@ -35,6 +35,12 @@ def _edited(name: str, value: Any) -> Callable[[], Any]:
     return edit
 
 
+def _disordered() -> None:
+    model = s.OrdinalRegression().fit(X, three)
+    model.thresholds_ = model.thresholds_[::-1].round(2)
+    model.predict(X)
+
+
 def _emptied() -> None:
     forest = s.ExtraTreesClassifier(2).fit(X, two)
     forest.estimators_ = []
@@ -111,6 +117,11 @@ CASES: dict[str, Callable[[], Any]] = {
     "binomial of numbers": lambda: s.GeneralizedLinearModel("binomial").fit(X, z),
     "offset of another length": lambda: s.GeneralizedLinearModel("poisson").fit(X, np.abs(z), offset=[1.0]),
     "errors of a penalised fit": lambda: s.LogisticRegression().fit(X, two).summary(),
+    "ordered classes without one": lambda: s.OrdinalRegression(categories=[0, 1]).fit(X, three),
+    "ordered classes, one twice": lambda: s.OrdinalRegression(categories=[0, 1, 2, 1]).fit(X, three),
+    "ordered classes, link": lambda: s.OrdinalRegression("cauchit").fit(X, three),
+    "ordered classes, thresholds out of order": _disordered,
+    "errors of penalised ordered classes": lambda: s.OrdinalRegression().fit(X, three).summary(),
     "prior precision": lambda: s.BayesianLogisticRegression(prior_precision=-1).fit(X, two),
     "prior mean": lambda: s.BayesianLogisticRegression(prior_mean=[1.0]).fit(X, two),
     "least squares coding": lambda: s.LeastSquaresClassifier(coding="binary").fit(X, two),

@@ -60,7 +60,7 @@ def one_sentence(error):
 @every_solver
 def test_a_solver_takes_exactly_the_options_it_declares(solver):
     parameters = inspect.signature(solver.run).parameters
-    callers = {"warm", "seed", "exists", "errors", "doubt", "first"}
+    callers = {"warm", "seed", "exists", "errors", "doubt", "first", "bound"}
     own = {n for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY} - callers
     assert own == set(solver.options)
     assert all(isinstance(meaning, str) and meaning for meaning in solver.options.values())

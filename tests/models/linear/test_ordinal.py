@@ -335,6 +335,8 @@ def test_the_order_of_the_classes():
     loose = pd.Categorical(words, ["low", "middle", "high"])  # categories, but in no order
     with pytest.warns(UserWarning, match="order of the alphabet"):
         OrdinalRegression().fit(X, loose)
+    spelt = OrdinalRegression().fit(X, np.array(["9", "10", "-1.5"])[y])
+    assert spelt.classes_.tolist() == ["-1.5", "9", "10"] and not spelt.verdict_.findings
     assert OrdinalRegression(categories=[2, 1, 0]).fit(X, y).classes_.tolist() == [2, 1, 0]
     with pytest.warns(UserWarning, match="no row is of class 'huge'"):
         model = OrdinalRegression(categories=["low", "middle", "high", "huge"]).fit(X, words)

@@ -82,7 +82,7 @@ class OrdinalRegression(OrdinalState, Classifier):
     >>> model.predict([[0.0], [9.0]]).tolist(), model.verdict_.status
     (['low', 'high'], 'optimal')
     >>> model.predict_proba([[3.5]]).round(2)
-    array([[0.31, 0.35, 0.33]])
+    array([[0.3 , 0.47, 0.23]])
     """
 
     link: str = "logit"

@@ -1,5 +1,7 @@
 """The order of classes:  what was given, else a Categorical's own, else numbers by size; words as sorted, aloud.
 
+Words that spell numbers are numbers: "9" comes before "10".
+
 Cost O(K log K).
 """
 
@@ -55,6 +57,9 @@ def order_of(classes: np.ndarray, y: Any, categories: Sequence[Any] | None) -> t
     own = _declared(y)
     if own is not None and all(v in own for v in labels):
         return np.array([labels.index(v) for v in own if v in labels], dtype=np.intp), []
+    numbers = _numbers(labels)
+    if numbers is not None:
+        return np.argsort(numbers, kind="stable"), []
     said = []
     if len(labels) > 2 and any(isinstance(v, (str, bytes)) for v in labels):
         shown = " < ".join(map(repr, labels[:FEW])) + (" < …" if len(labels) > FEW else "")
@@ -63,6 +68,16 @@ def order_of(classes: np.ndarray, y: Any, categories: Sequence[Any] | None) -> t
             "categories=[lowest, …, highest], or y as an ordered Categorical"
         )
     return np.arange(len(labels)), said
+
+
+def _numbers(labels: list[Any]) -> list[float] | None:
+    """The numbers that words spell, "9" and "10", where all of them do."""
+    if not all(isinstance(v, str) for v in labels):
+        return None
+    try:
+        return [float(v) for v in labels]
+    except ValueError:
+        return None
 
 
 def _declared(y: Any) -> list[Any] | None:

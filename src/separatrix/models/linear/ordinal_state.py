@@ -12,10 +12,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.numerics import FloatArray
-from separatrix.inference.mixin import PENALISED
 from separatrix.inference.ordinal import OrdinalInference, OrdinalLikelihood
 from separatrix.solve.ordinal import OrdinalFit, OrdinalProblem
 
+PENALISED = (
+    "a penalty moves the estimates on purpose, so their standard errors and p-values would not mean what they say: "
+    "fit without it (C=np.inf)"
+)
 EDITED = (
     "coef_ or thresholds_ was edited after the fit, and standard errors, tests and the likelihood are of the "
     "estimates that the fit found: fit again, or put its numbers back"

@@ -72,7 +72,7 @@ def ordinal_verdict(
         gap = max(gap, rounding)
         gap = min(gap, value) if problem.ridge > 0 else gap  # no loss is negative
     status: Status = "optimal" if gap <= target else "not converged"
-    flat = outcome.stopped_by in FLAT_ENDS and outcome.unique is True
+    flat = outcome.stopped_by in FLAT_ENDS and outcome.unique is not None
     if outcome.stopped_by == "interrupted":
         status = "interrupted"
     elif not problem.link.proven and flat:
@@ -135,7 +135,7 @@ def _certificate(problem: OrdinalProblem, coef: FloatArray, ends: FloatArray, to
         return found  # with a penalty no direction may be left out
     inside = _certified(problem.objective(coordinates), coef, ends)
     inside = replace(inside, unique=False if len(aliased) else inside.unique)
-    return inside if inside.gap < found.gap or found.left == np.inf else found
+    return inside if (inside.gap, inside.left) < (found.gap, found.left) else found
 
 
 def _certified(objective: OrdinalObjective, coef: FloatArray, ends: FloatArray) -> Certificate:
