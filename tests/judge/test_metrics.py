@@ -14,6 +14,7 @@ from sklearn.datasets import load_breast_cancer
 from separatrix import LinearDiscriminantAnalysis, load, save
 from separatrix.judge import threshold
 from separatrix.judge.scores import METRICS, by_class, scores_of, table_of
+from separatrix.models.threshold import threshold_of, with_threshold, without_threshold
 from tests.draws import examples
 
 seeds = st.integers(0, 10_000)
@@ -124,7 +125,7 @@ def test_labels_dealt_at_random_give_no_skill_out_of_fold() -> None:
 def test_a_model_with_a_threshold_answers_by_it_and_is_kept_in_a_file(tmp_path) -> None:
     X, y = load_breast_cancer(return_X_y=True)
     plain = LinearDiscriminantAnalysis().fit(X, y)
-    careful = threshold.with_threshold(plain, 0.97, positive=0)
+    careful = with_threshold(plain, 0.97, positive=0)
     P = plain.predict_proba(X)
     assert (careful.predict(X) == np.where(P[:, 0] >= 0.97, 0, 1)).all()
     assert (careful.predict_proba(X) == P).all() and careful.classes_.tolist() == [0, 1]
@@ -133,8 +134,8 @@ def test_a_model_with_a_threshold_answers_by_it_and_is_kept_in_a_file(tmp_path) 
         save(careful, tmp_path / "careful.sepx")
         again = load(tmp_path / "careful.sepx")
     assert (again.predict(X) == careful.predict(X)).all()
-    assert threshold.threshold_of(again) == (0.97, 0) and threshold.threshold_of(plain) is None
-    assert (threshold.without_threshold(again).predict(X) == plain.predict(X)).all()
+    assert threshold_of(again) == (0.97, 0) and threshold_of(plain) is None
+    assert (without_threshold(again).predict(X) == plain.predict(X)).all()
 
 
 @pytest.mark.parametrize(
@@ -157,6 +158,6 @@ def test_the_model_stands_once_in_its_file(tmp_path) -> None:
     X, y = load_breast_cancer(return_X_y=True)
     plain = LinearDiscriminantAnalysis().fit(X, y)
     save(plain, tmp_path / "plain.sepx")
-    save(threshold.with_threshold(plain, 0.9, positive=1), tmp_path / "careful.sepx")
+    save(with_threshold(plain, 0.9, positive=1), tmp_path / "careful.sepx")
     sizes = [(tmp_path / f"{name}.sepx").stat().st_size for name in ("plain", "careful")]
     assert sizes[1] < 1.2 * sizes[0]

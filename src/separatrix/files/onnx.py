@@ -28,8 +28,9 @@ from separatrix.files import onnx_densities, onnx_trees  # noqa: F401  they regi
 from separatrix.files.graph import IR, Cells, Graph, OnnxExportError, onnx
 from separatrix.files.onnx_encode import encoded
 from separatrix.files.onnx_inputs import inputs_of, is_mean, taken_apart
-from separatrix.files.onnx_models import convert, linear, mean_of
+from separatrix.files.onnx_models import at_threshold, convert, linear, mean_of
 from separatrix.files.whole import write_whole
+from separatrix.models.threshold import threshold_of, without_threshold
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -60,13 +61,14 @@ def to_onnx(
     (True, True)
     """
     package = onnx()
+    cut, model = threshold_of(model), without_threshold(model)
     model, steps = taken_apart(model, encoder)
     g, given = Graph(), inputs_of(model, steps)
     g.reserve([i.name for i in given])
     cells = Cells.given(g, given) if given[0].columns or given[0].words else Cells.matrix(g, "X")
     for step in steps:
         cells = encoded(g, step, cells)
-    outputs = _outputs(g, package, model, cells)
+    outputs = _outputs(g, package, model, cells, cut)
     info = package.helper.make_tensor_value_info
     inputs = [info(i.name, i.type(), [None, i.width], doc_string=i.said()) for i in given]
     graph = package.helper.make_graph(g.nodes, type(model).__name__, inputs, outputs, g.constants)
@@ -81,7 +83,9 @@ def to_onnx(
     return data
 
 
-def _outputs(g: Graph, package: Any, model: BaseEstimator, cells: Cells) -> list[Any]:
+def _outputs(
+    g: Graph, package: Any, model: BaseEstimator, cells: Cells, cut: tuple[float, Any] | None
+) -> list[Any]:
     """The graph's last nodes, named as promised."""
     info, kinds = package.helper.make_tensor_value_info, package.TensorProto
     node = package.helper.make_node
@@ -96,6 +100,7 @@ def _outputs(g: Graph, package: Any, model: BaseEstimator, cells: Cells) -> list
     answer = convert(g, model, cells)
     if answer.probabilities is None:
         raise OnnxExportError(f"{type(model).__name__} has no probabilities to export")
+    answer = at_threshold(g, answer, cut, model)
     labels = _labels(getattr(model, "classes_", np.array([0, 1])))
     kind = {"i": kinds.INT64, "O": kinds.STRING, "f": kinds.DOUBLE, "b": kinds.BOOL}[labels.dtype.kind]
     g.nodes.append(node("Gather", [g.const(labels), g.argmax(answer.scores)], ["label"]))

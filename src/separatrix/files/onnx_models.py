@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 from separatrix.files.graph import Cells, Graph, OnnxExportError
 from separatrix.files.onnx_encode import codes_of_levels, encoded
 from separatrix.models.margin.calibration import Isotonic, Sigmoid
+from separatrix.models.threshold import strictly_above
 
 MOST_CLASSES = 60  # pairs of classes of a coupled machine: a piece each
 
@@ -27,6 +28,14 @@ class Answer(NamedTuple):
 
     scores: str
     probabilities: str | None
+
+
+def at_threshold(g: Graph, answer: Answer, cut: tuple[float, Any] | None, model: Any) -> Answer:
+    """The answer by a threshold of the probability (models/threshold.py); as it is where there is none."""
+    if cut is None or answer.probabilities is None:
+        return answer
+    M, c = strictly_above(cut, model.classes_)
+    return answer._replace(scores=g.add(g.matmul(answer.probabilities, M), c))
 
 
 Converter = Callable[[Graph, Any, Cells], Answer]

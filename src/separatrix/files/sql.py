@@ -23,11 +23,12 @@ from separatrix.files import onnx_densities, onnx_trees  # noqa: F401  they regi
 from separatrix.files.graph import Cells, Input, OnnxExportError
 from separatrix.files.onnx_encode import encoded
 from separatrix.files.onnx_inputs import inputs_of, is_mean, taken_apart
-from separatrix.files.onnx_models import convert, linear, mean_of
+from separatrix.files.onnx_models import at_threshold, convert, linear, mean_of
 from separatrix.files.sql_graph import SqlGraph
 from separatrix.files.sql_nodes import Node
 from separatrix.files.sql_write import DIALECTS, Dialect, Writer, text_of
 from separatrix.files.whole import write_whole
+from separatrix.models.threshold import threshold_of, without_threshold
 from separatrix.tables.formats.databases import quoted
 from separatrix.tables.learned import LevelColumn
 from separatrix.tables.table import Schema
@@ -89,13 +90,16 @@ def to_sql(
     if isinstance(keep, str):
         raise SqlExportError(f"keep is {keep!r}; give a list of names")
     spoken = DIALECTS[dialect]
-    whole = model
+    whole, cut = model, threshold_of(model)
+    model = without_threshold(model)
     try:
         model, steps = taken_apart(model, encoder, scores=True)
         _refuse_others(model)
         given = inputs_of(model, steps, ())
         names = _names(given, columns, [*steps, model])
-        outputs = _outputs(SqlGraph(), spoken, model, steps, given, names, getattr(whole, "table_", None))
+        outputs = _outputs(
+            SqlGraph(), spoken, model, steps, given, names, getattr(whole, "table_", None), cut
+        )
     except OnnxExportError as error:
         said = str(error).replace(" in ONNX here", " in SQL here").replace("ONNX", "SQL")
         raise SqlExportError(f"{type(model).__name__} has no scoring query: {said}") from None
@@ -164,6 +168,7 @@ def _outputs(
     given: list[Input],
     names: list[str],
     table: Any,
+    cut: tuple[float, Any] | None,
 ) -> list[tuple[str, Node]]:
     """(name, expression) of every column that comes out."""
     at, levels, empty = 0, _levels(steps), _empty(table)
@@ -182,7 +187,7 @@ def _outputs(
             )
         eta = linear(g, cells.numbers(), model.rule_.coef, model.rule_.intercept, "GeneralizedLinearModel")
         return [("mean", g.nodes_of(mean_of(g, type(model.link_).__name__, eta))[0])]
-    answer = convert(g, model, cells)
+    answer = at_threshold(g, convert(g, model, cells), cut, model)
     classes = np.asarray(getattr(model, "classes_", [0, 1])).tolist()
     kinds = {type(label) for label in classes}
     if len(kinds) > 1 or not kinds <= {str, int, float, bool}:

@@ -25,8 +25,9 @@ from separatrix.judge.plan import Plan
 from separatrix.judge.ranking import Difference
 from separatrix.judge.reasons import folds_in_words, rows_in_words
 from separatrix.judge.scores import METRICS, Interval, metrics_of
-from separatrix.judge.threshold import Threshold, with_threshold
+from separatrix.judge.threshold import Threshold
 from separatrix.models.sets import of_folds
+from separatrix.models.threshold import with_threshold
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -199,7 +200,11 @@ class Comparison:
             self.models.told.add(self.best)
             if (held := self._out_of_fold(self.best, model)) is not None:
                 model.conformal_ = held
-        return model if self.threshold is None else with_threshold(model, self.threshold)
+        return (
+            model
+            if self.threshold is None
+            else with_threshold(model, self.threshold.value, self.threshold.positive)
+        )
 
     def _out_of_fold(self, name: str, model: Any) -> dict[str, Any] | None:
         """How likely each row's own class was where the row was not fitted to; of several repetitions the first."""

@@ -15,9 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import FixedThresholdClassifier
-from sklearn.pipeline import Pipeline
 
 from separatrix.core.numerics import FloatArray
 from separatrix.judge.scores import METRICS
@@ -216,47 +213,3 @@ def out_of_fold(
             continue
     mean, before = (float(np.mean(v)) if v else float("nan") for v in (scores, half))
     return Threshold(chosen(known), classes.tolist()[side], by, mean, before, tuple(scores))
-
-
-def with_threshold(model: Any, threshold: Threshold | float, positive: Any = None) -> Any:
-    """The fitted model, answering the positive class where its probability is at least the threshold.
-
-    scikit-learn's ``FixedThresholdClassifier`` around it; in a pipeline around its last step, so that the columns are
-    seen as before. ``predict_proba`` is the model's own.
-
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from separatrix import LinearDiscriminantAnalysis
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> careful = with_threshold(LinearDiscriminantAnalysis().fit(X, y), 0.9, positive=1)
-    >>> bool((careful.predict(X) == (careful.predict_proba(X)[:, 1] >= 0.9)).all())
-    True
-    """
-    if isinstance(threshold, Threshold):
-        return with_threshold(model, threshold.value, threshold.positive)
-    if isinstance(model, Pipeline):
-        *before, (name, last) = model.steps
-        made = Pipeline([*before, (name, with_threshold(last, threshold, positive))])
-        if hasattr(model, "table_"):
-            made.table_ = model.table_
-        return made
-    cut = FixedThresholdClassifier(
-        clone(model), threshold=float(threshold), pos_label=positive, response_method="predict_proba"
-    )
-    cut.estimator_ = model  # as its fit would leave it
-    return cut
-
-
-def without_threshold(model: Any) -> Any:
-    """The model behind :func:`with_threshold`; any other as it is."""
-    if isinstance(model, Pipeline) and isinstance(model.steps[-1][1], FixedThresholdClassifier):
-        *before, (name, last) = model.steps
-        return Pipeline([*before, (name, without_threshold(last))])
-    if isinstance(model, FixedThresholdClassifier):
-        return model.estimator_
-    return model
-
-
-def threshold_of(model: BaseEstimator) -> tuple[float, Any] | None:
-    """(t, the positive class) of a model with a threshold; None of any other."""
-    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    return (last.threshold, last.pos_label) if isinstance(last, FixedThresholdClassifier) else None

@@ -14,8 +14,10 @@ from separatrix.app.kept import open_model
 from separatrix.app.outputs import folder, write_text
 from separatrix.app.pages import page_of
 from separatrix.app.say import Say
+from separatrix.judge.compare import side_of
 from separatrix.judge.fits import codes_in
-from separatrix.judge.scores import METRICS, bootstrapped
+from separatrix.judge.scores import METRICS, bootstrapped, metrics_of
+from separatrix.models.threshold import threshold_of
 
 LEVEL = 0.95
 
@@ -28,7 +30,9 @@ def run(
     codes = codes_in(labels, kept.classes)
     said = codes_in(kept.model.predict(X), kept.classes)
     P = np.asarray(kept.model.predict_proba(X)) if hasattr(kept.model, "predict_proba") else None
-    found = bootstrapped(codes, said, P, list(METRICS), level=LEVEL, seed=seed)
+    cut = threshold_of(kept.model)
+    side = side_of(None if cut is None else cut[1], kept.classes, codes)
+    found = bootstrapped(codes, said, P, list(metrics_of("classes")), level=LEVEL, seed=seed, positive=side)
     scores = {name: v for name, v in found.items() if np.isfinite(v.mean)}
     counts = np.zeros((len(kept.classes),) * 2, dtype=int)
     np.add.at(counts, (codes, said), 1)
