@@ -70,9 +70,13 @@ class OrdinalRegression(OrdinalState, Classifier):
     covariance_, deviance_, null_deviance_, log_likelihood_, aic_, bic_ : of fits with ``C=np.inf``; the order is that
         of ``summary()``, weights first
 
+    Without a penalty ``summary()``, ``covariance()``, ``standard_errors()``, ``confidence_intervals()`` and
+    ``proportional_odds_test()`` answer from the last fit, whose rows are kept by reference (not in a pickle).
+
     Notes
     -----
-    Cost: O(np² + npK) a step, five to eight of them; thread by thread, on arrays in memory, on disk, sparse or Dask.
+    Cost: O(np² + npK) a step, five to eight of them; beyond some thousand columns O(np), or O(nnz), a step of L-BFGS.
+    Memory above the data: a few tiles of a megabyte and O((p + K)²). Arrays in memory or on disk, sparse, or Dask.
 
     Examples
     --------
