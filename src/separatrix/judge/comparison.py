@@ -218,8 +218,15 @@ class Comparison:
 
     @property
     def equals(self) -> tuple[str, ...]:
-        """The best, and the models that cannot be told from it."""
-        return (self.best, *(d.model for d in self.differences if not d.real))
+        """The best, and the models that were followed to the end and cannot be told from it."""
+        return (
+            self.best,
+            *(d.model for d in self.differences if not d.real and not self._left_behind(d.model)),
+        )
+
+    def _left_behind(self, name: str) -> bool:
+        """Whether it was far behind on the way, so that it has too few folds or rows for a test that tells."""
+        return self.standing[name].kind == "behind"
 
     def out_of_fold(self, name: str | None = None, repeat: int = 0) -> tuple[np.ndarray, FloatArray]:
         """Rows (m,) and P (m, K) of a model (default the best) in a repetition, by fits that have not seen the row.
@@ -374,7 +381,8 @@ class Comparison:
         said = []
         for (words, kind), names in groups.items():
             was = "was" if len(names) == 1 else "were"
-            far = ", far behind there" if kind == "behind" else ""
+            far = ": behind there, so they were not followed further" if kind == "behind" else ""
+            far = far.replace("they were", "it was") if len(names) == 1 else far
             said.append(f"{joined(names)} {was} judged on {words}{far}.")
         said += [f"{m} {textwrap.shorten(s.why, CLIP, placeholder=' …')}." for m, s in self.standing.items()
                  if s.kind == "failed"]  # fmt: skip
@@ -443,7 +451,7 @@ class Comparison:
         if not self.differences:
             return [f"{self.best} alone was ranked."]
         real = [d.model for d in self.differences if d.real]
-        same = [d.model for d in self.differences if not d.real]
+        same = list(self.equals[1:])
         by = METRICS[self.metric].title
         said = []
         floor = next((d for d in self.differences if d.model in FLOORS and d.mean < 0), None)

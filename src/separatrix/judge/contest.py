@@ -16,11 +16,10 @@ from separatrix.judge.fits import answers
 from separatrix.judge.folds import Split, sample, strata_of
 from separatrix.judge.scores import METRICS, metrics_of, scores_of
 
-FLOORS = (
-    "majority",
-    "mean",
-)  # of classes, and of numbers: they cost nothing, and do not win by default of others
-LADDER = (1_000, 4_000, 16_000, 64_000, 256_000)  # rows of training on the way to all of them
+# of classes, and of numbers: they cost nothing, and do not win by default of others
+FLOORS = ("majority", "mean")
+LADDER = (250, 1_000, 4_000, 16_000, 64_000, 256_000)  # rows of training on the way to all of them
+LARGE = 2_000  # rows of training, from which there is a ladder
 JUDGED = 2  # rows judged for each row of training, at most, where not all are trained on
 GROUPS = 20  # parts of the judged rows, left out in turn, that say how sure a score of one fold is
 
@@ -64,16 +63,24 @@ class FoldResult:
     positive: int | None = None
 
     @cached_property
-    def _kept(self) -> dict[str, FloatArray]:
+    def _kept(self) -> dict[tuple[str, int], FloatArray]:
         return {}
 
-    def without_parts(self, metric: str) -> FloatArray:
-        """The score without each of GROUPS parts of the rows judged, in turn: a jackknife. NaN where it has none."""
-        if metric not in self._kept:
-            parts = min(GROUPS, len(self.codes))
-            place = np.arange(len(self.codes)) % parts
-            self._kept[metric] = np.array([self._score(metric, place != g) for g in range(parts)])
-        return self._kept[metric]
+    def without_parts(self, metric: str, rows: np.ndarray | None = None) -> FloatArray:
+        """The score without each of GROUPS parts of the rows judged, in turn: a jackknife. NaN where it has none.
+
+        ``rows``: those of them that count, by their numbers in the table; None for all.
+        """
+        of = len(self.test) if rows is None else len(rows)
+        if (metric, of) not in self._kept:
+            counted = (
+                np.ones(len(self.test), dtype=bool) if of == len(self.test) else np.isin(self.test, rows)
+            )
+            parts = min(GROUPS, of)
+            place = (np.cumsum(counted) - 1) % parts
+            scores = [self._score(metric, counted & (place != g)) for g in range(parts)]
+            self._kept[metric, of] = np.array(scores)
+        return self._kept[metric, of]
 
     def score_on(self, metric: str, rows: np.ndarray) -> float:
         """The score on some of the rows judged, by their numbers in the table."""
@@ -163,7 +170,7 @@ class Contest:
         They depend on the table alone, so that the same rows are met whatever the machine and the budget.
         """
         most = len(self.splits[split].train)
-        return [rows for rows in LADDER if 2 * rows <= most] + [most]
+        return [rows for rows in LADDER if 2 * rows <= most and most >= LARGE] + [most]
 
     def rows_of(self, step: Step) -> tuple[np.ndarray, np.ndarray]:
         """(rows of training, rows judged) of a step: all of the split's, or a part of each, classes in proportion."""

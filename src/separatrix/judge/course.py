@@ -22,10 +22,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from separatrix.judge.candidates import cheapest_first
-from separatrix.judge.contest import FLOORS, Contest, FoldResult, Step
+from separatrix.judge.contest import FLOORS, LADDER, Contest, FoldResult, Step
 from separatrix.judge.paired import Pair, difference_of, spread_of
 from separatrix.judge.scores import METRICS
 
+FIRST = LADDER[0]  # rows, of which everybody has a score; too few to stop anybody
 STAY = 4  # models that go on from a rung of the ladder, at least
 LEAD = 2  # models that go on from a fold, at least
 SHARP = 3  # models of most right answers that go on from a rung too: tuning mends probabilities, not answers
@@ -126,7 +127,7 @@ class Course:
             steps = [Step(m, False, 0, min(rung, self.rows(m, 0))) for m in self.racing()]
             if new := tuple(step for step in steps if step not in self.results):
                 yield Round("breadth", new)
-            if rung != rungs[-1]:
+            if FIRST < rung < rungs[-1]:
                 self._halve(rung)
         self._stop()
 
@@ -189,7 +190,8 @@ class Course:
 
     def _in_folds(self, name: str) -> bool:
         """Whether it has been given all the rows that it would be given."""
-        return name not in self.stopped or self.stopped[name][0] >= self.rows(name, 0)
+        most = min(len(self.contest.splits[0].train), self.contest.most(name))
+        return name not in self.stopped or self.stopped[name][0] >= most
 
     def _searches(self, name: str) -> tuple[int, float]:
         """(settings to choose from, work of choosing)."""

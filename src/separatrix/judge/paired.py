@@ -103,14 +103,12 @@ def worse(pairs: Sequence[Pair], metric: str) -> list[float]:
 
 
 def spread_of(pairs: Sequence[Pair], metric: str, ratio: float, whole: int = GROUPS) -> Spread:
-    """Of the difference, by folds and by rows. Where one was judged on fewer rows, its own spread stands for it."""
+    """Of the difference, by folds and by rows: on those that both were judged on."""
     sign = -1.0 if METRICS[metric].higher else 1.0
     within: list[FloatArray] = []
     for one, two in pairs:
-        a, b = one.without_parts(metric), two.without_parts(metric)
-        if len(one.test) == len(two.test):
-            within.append(np.asarray(sign * (a - b), dtype=float))
-        else:
-            within.append(a if len(one.test) < len(two.test) else b)
-    rows = min(_judged([one for one, _ in pairs]), _judged([two for _, two in pairs]))
-    return _spread(worse(pairs, metric), within, rows, ratio, whole)
+        rows = one.test if len(one.test) <= len(two.test) else two.test
+        parts = one.without_parts(metric, rows) - two.without_parts(metric, rows)
+        within.append(np.asarray(sign * parts, dtype=float))
+    judged = min(_judged([one for one, _ in pairs]), _judged([two for _, two in pairs]))
+    return _spread(worse(pairs, metric), within, judged, ratio, whole)

@@ -67,7 +67,7 @@ class Reasons:
     def behind(self, name: str, rows: int, of_rows: int, folds: int, of_folds: int, best: str) -> str:
         seen = folds_in_words(folds, of_folds)
         on = "" if rows >= of_rows else f", {rows_in_words(rows, of_rows)}"
-        return self._say(name, "behind", f"far behind {best} after {seen}{on}: it was not followed further")
+        return self._say(name, "behind", f"behind {best} after {seen}{on}: it was not followed further")
 
     def forget(self, name: str) -> None:
         self.said.pop(name, None)

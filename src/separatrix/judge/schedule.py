@@ -38,6 +38,7 @@ from separatrix.judge.plan import Plan, data_hash, fingerprint
 from separatrix.judge.progress import Progress, Share
 from separatrix.judge.reasons import Reasons, more_time
 
+HALVED = 2  # times as long as a rung of the ladder what follows it may take
 PART = 0.85  # of the time left, at most, all folds may take on a rung of the ladder, for models to be given its rows
 ALONE = 0.5  # of the time left, at most, a fit may take that nothing is known of
 GRACE, LATE = 3.0, 0.15  # seconds, and a share of the budget, over it for a first score, where there is none
@@ -166,7 +167,9 @@ class Race:
             return list(each.steps)
         if each.kind != "breadth":
             return list(each.steps)
-        kept, spent, folds = set(), 0.0, self.contest.folds
+        kept, spent = set(), 0.0
+        last = max(step.rows for step in each.steps) >= self.contest.rungs()[-1]
+        folds = self.contest.folds if last else HALVED  # of those on a rung before few go on
         scored = [s.model for s in each.steps if self.course.own(s.model)]
         place = {m: i for i, m in enumerate(self.course.best_first(scored))}
         for step in sorted(each.steps, key=lambda s: place.get(s.model, -1)):

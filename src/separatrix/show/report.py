@@ -184,7 +184,9 @@ def _header(
         if name == comparison.best and same:
             lead += f" It came first of {len(comparison.ranking)} models, but cannot be told from {listed(same, 4)}."
         elif name == comparison.best and len(comparison.ranking) > 1:
-            lead += f" It came first of {len(comparison.ranking)} models, and all others are really worse."
+            real = all(d.real for d in comparison.differences)
+            rest = "all others are really worse" if real else "no other was as good as far as it was followed"
+            lead += f" It came first of {len(comparison.ranking)} models, and {rest}."
         if not comparison.standing[name].whole:
             lead += f" It was judged on {comparison.standing[name].words}."
     cells = "".join(

@@ -64,8 +64,8 @@ def ranking(comparison: Comparison) -> str:
             span = span_text(metric, own[metric])
             cells.append(MarkUp(f"{h(score_text(metric, own[metric].mean))}<small>{h(span)}</small>"))
         cells.append(score_text("seconds", own["seconds"].mean))
-        cells.append(_difference(told.get(name), by, name == comparison.best))
         seen = comparison.standing[name]
+        cells.append(_difference(told.get(name), by, name == comparison.best, seen.kind == "behind"))
         cells.append(seen.words + (", tuned" if seen.tuned else ""))
         rows.append(cells)
     heads = ["model", "more is better" if METRICS[by].higher else "less is better"]
@@ -101,7 +101,7 @@ def _told(comparison: Comparison) -> list[str]:
     if not comparison.differences:
         return [f"{names([comparison.best])} alone was ranked."]
     best, by = names([comparison.best]), METRICS[comparison.metric].title
-    same = [d.model for d in comparison.differences if not d.real]
+    same = list(comparison.equals[1:])
     real = [d.model for d in comparison.differences if d.real]
     said = []
     if same:
@@ -117,9 +117,11 @@ def _told(comparison: Comparison) -> list[str]:
     return said
 
 
-def _difference(d: Any, by: str, best: bool) -> str:
+def _difference(d: Any, by: str, best: bool, behind: bool = False) -> str:
     if best:
         return "the best"
+    if behind and (d is None or not d.real):
+        return "behind, not followed further"
     if d is None or not np.isfinite(d.p_holm):
         return "too little seen to tell"
     p = "p < 0.001" if d.p_holm < 0.001 else f"p = {d.p_holm:.2g}"
