@@ -2,7 +2,7 @@
 
     log loss      −Σ w_i log p_i(y_i) / Σ w_i
     accuracy      share of rows, by weight, predicted right
-    Brier         Σ w_i Σ_k (p_ik − [y_i = k])² / Σ w_i
+    Brier         Σ w_i (p_i1 − [y_i = 1])² / Σ w_i of two classes, Σ w_i Σ_k (p_ik − [y_i = k])² / Σ w_i of more
     cost          Σ w_i C[y_i, ŷ_i] / Σ w_i,  ŷ the answer of least expected cost
     AUC           P(score of a row of the class > that of another row), ties by half; K > 2: mean one-vs-rest
     calibration error   Σ_b W_b |share right − mean P(predicted)| / Σ W_b   over ten equal bins of P(predicted)
@@ -52,11 +52,15 @@ def error(codes: np.ndarray, predicted: np.ndarray, weight: Any = None) -> float
 
 
 def brier(codes: np.ndarray, P: FloatArray, weight: Any = None) -> float:
-    """Σ_k (p_ik − [y_i = k])², averaged: from 0 to 2.
+    """(p_i1 − [y_i = 1])² of two classes, from 0 to 1; Σ_k (p_ik − [y_i = k])² of more, from 0 to 2; averaged.
+
+    As scikit-learn's ``brier_score_loss``, of two classes and of more.
 
     >>> round(brier(np.array([1]), np.array([[0.2, 0.8]])), 4)
-    0.08
+    0.04
     """
+    if P.shape[1] == 2:
+        return float(np.average(np.square(P[:, 1] - (codes == 1)), weights=weight))
     hit = codes[:, None] == np.arange(P.shape[1])
     return float(np.average(np.square(P - hit).sum(axis=1), weights=weight))
 
