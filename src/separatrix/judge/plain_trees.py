@@ -59,7 +59,7 @@ class PlainTree:
 
 @dataclass(frozen=True, eq=False)
 class PlainForest:
-    """The trees, and what reads a table into the cells that they see (n, q)."""
+    """The trees, and what reads a table into the cells that they see (n, q), NaN where one is missing."""
 
     trees: list[PlainTree]
     read: Callable[[Any], FloatArray]
@@ -69,9 +69,14 @@ class PlainForest:
     def nodes(self) -> int:
         return sum(len(tree.feature) for tree in self.trees)
 
+    def cast(self, cells: FloatArray) -> FloatArray:
+        """Cells as they are compared with thresholds."""
+        with np.errstate(over="ignore"):
+            return np.asarray(cells, dtype=np.float32 if self.single else np.float64)
+
     def mean(self, cells: FloatArray) -> FloatArray:
         """The trees' mean value of each row (n, K)."""
-        total = 0.0
+        cells, total = self.cast(cells), 0.0
         for tree in self.trees:
             left = tree.goes_left(cells)
             at = np.zeros(len(cells), dtype=np.intp)
@@ -102,7 +107,8 @@ def plain_forest(model: BaseEstimator) -> PlainForest | None:
 
 def _ours(forest: Any, read: Callable[[Any], Any]) -> PlainForest:
     trees = [_our_tree(tree, np.asarray(forest.nominal)) for tree in forest.trees]
-    return PlainForest(trees, lambda X: forest.cells(read(X)), np.dtype(forest.dtype) == np.float32)
+    single = np.dtype(forest.dtype) == np.float32
+    return PlainForest(trees, lambda X: np.asarray(read(X), dtype=np.float64), single)
 
 
 def _our_tree(tree: Tree, nominal: np.ndarray) -> PlainTree:
@@ -131,4 +137,4 @@ def _theirs(trees: list[Any]) -> PlainForest | None:
             np.asarray(t.missing_go_to_left, dtype=bool), value / value.sum(axis=1, keepdims=True),
             np.zeros(len(feature), dtype=np.uint64), np.zeros(len(feature), dtype=bool),
         ))  # fmt: skip
-    return PlainForest(found, lambda X: np.asarray(X, dtype=np.float32), True)
+    return PlainForest(found, lambda X: np.asarray(X, dtype=np.float64), True)

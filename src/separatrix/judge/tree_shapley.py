@@ -74,6 +74,7 @@ def tree_shapley(
     """
     width = forest.trees[0].value.shape[1]
     phi = np.zeros((len(rows), columns, width))
+    rows, background = forest.cast(rows), forest.cast(background)
     for tree in forest.trees:
         paths = Paths.of(tree, source)
         if paths is None:

@@ -3,7 +3,8 @@
     log P(said)/P(true) = start + Σ_j c_j,   c_j = f_j(x_j) − mean f_j over the rows        (models that are sums)
 
 The contributions are exact: they add up to the model's own log-odds. Rows a model sees as bags of words are taken
-apart word by word (pieces.py). Notes [6867] 3.2.2, [726]; row O5.
+apart word by word (pieces.py). Of all other models they are Shapley values of the probability of the answer, against a
+sample of the table's rows (judge/shapley.py). Notes [6867] 3.2.2, [726]; row O5.
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
+from separatrix.judge.shapley import contributions
 from separatrix.show.reading import ShownTable
 from separatrix.show.report_parts.answers import JudgedAnswers, take
+from separatrix.show.report_parts.clock import Clock
 from separatrix.show.report_parts.pieces import pieces
 from separatrix.show.report_parts.sums import Sum, link_of, text_at
 from separatrix.show.report_parts.words import MarkUp, cell_text, chance, h, paragraph, signed, soft, table
 
 SHOWN = 6  # mistakes
 PUSHES = 5  # columns named of each
+BEHIND = 60  # rows that Shapley values are against
+PART = 0.25  # of the page's seconds for them
 
 
 def worst(found: JudgedAnswers, most: int = SHOWN) -> np.ndarray:
@@ -46,9 +51,9 @@ def odds(found: Sum, terms: FloatArray, said: int, true: int) -> tuple[float, Fl
 
 
 def mistakes(
-    model: BaseEstimator, found: JudgedAnswers, classes: list[Any], model_sum: Sum | None, why: str
+    model: BaseEstimator, found: JudgedAnswers, classes: list[Any], model_sum: Sum | None, why: str, X: Any, clock: Clock
 ) -> str:
-    """An article for each of the worst mistakes; ``why`` says why columns have no contributions."""
+    """An article for each of the worst mistakes; ``why`` says why columns have no contributions, X are rows of the fit."""
     if found.P is None:
         return paragraph(
             "The model has no probabilities, so that its mistakes cannot be ordered by how bad they are."
@@ -68,14 +73,12 @@ def mistakes(
     made = [paragraph(intro + " Are their labels right?")]
     pairs = [(int(found.said[r]), int(found.codes[r])) for r in rows]
     insides: list[str] | None
+    own_cells = model_sum is not None
     if model_sum is not None and given is not None:
         insides, base = _of_columns(model_sum, cells, given, pairs, found.own), "the average row's"
     else:
         insides, base = _of_pieces(model, cells, classes, pairs, found.own), "an empty row's"
-    if insides is None:
-        made.append(paragraph(f"No contributions of columns are shown: {why}."))
-        insides = [""] * len(rows)
-    else:
+    if insides is not None:
         made.append(
             paragraph(
                 f"Contributions are exact: with the start, which is {base}, they add up to the score (log-odds) of "
@@ -84,12 +87,21 @@ def mistakes(
                 "quiet",
             )
         )
+    else:
+        told = _of_shares(model, X, cells, given, classes, pairs, found.own, clock)
+        if isinstance(told, str):
+            made.append(paragraph(f"No contributions of columns are shown: {told}."))
+            insides = [""] * len(rows)
+        else:
+            insides, how = told
+            own_cells = bool(insides[0])
+            made.append(paragraph(how, "quiet"))
     made.append('<div class="mistakes">')
     for i, (said, true) in enumerate(pairs):
         p = found.P[rows[i]]
         top = f"Row {int(places[i]) + 1:,}: {classes[true]}, called {classes[said]}"
         line = f"{chance(classes[said], p[said])}, {chance(classes[true], p[true])}"
-        shown = insides[i] if model_sum is not None else _cells(given, i) + insides[i]
+        shown = insides[i] if own_cells and insides[i] else _cells(given, i) + insides[i]
         made.append(f"<article><h3>{h(top)}</h3>{paragraph(line, 'quiet')}{shown}</article>")
     made.append("</div>")
     return "".join(made)
@@ -123,19 +135,57 @@ def _of_pieces(
     return out
 
 
+def _of_shares(
+    model: BaseEstimator, X: Any, cells: Any, given: ShownTable | None, classes: list[Any],
+    pairs: list[tuple[int, int]], own: bool, clock: Clock,
+) -> tuple[list[str], str] | str:  # fmt: skip
+    """(tables of Shapley values of P(said), what they are), or why there are none; a row there is no time for has ""."""
+    if given is None:
+        return "the table is sparse, and the model is no sum over its entries"
+    if clock.is_late("contributions of columns to the worst mistakes"):
+        return "no time was left"
+    behind = np.sort(np.random.default_rng(0).permutation(X.shape[0])[:BEHIND])
+    try:
+        found = contributions(model, cells, take(X, behind), seconds=clock.share(PART))
+    except (TypeError, ValueError) as error:
+        return str(error).rstrip(".")
+    out = []
+    for i, (said, _) in enumerate(pairs):
+        if i >= len(found.adds):
+            clock.late.append("contributions of columns to some of the worst mistakes")
+            out += [""] * (len(pairs) - i)
+            break
+        c, base = 100 * found.adds[i, :, said], 100 * float(found.base[said])
+        error = None if found.error is None else 100 * found.error[i, :, said]
+        texts = [text_at(column, column[i : i + 1].tolist()[0])[:24] for column in given.columns]
+        caption = _caption(found.output[i], classes, said, own)
+        out.append(_pushes(base, c, given.names, texts, "columns", caption, error))
+    how = (
+        f"Contributions are Shapley values, {found.how}: with the start, the mean probability of the answer over those rows, "
+        f"they add up to the probability of the answer in the model{'' if own else ' fitted to all rows'}, in per cent."
+    )
+    if found.error is not None:
+        how += " Figures behind ± are standard errors."
+    return out, how + " Orange speaks for the wrong answer, blue against it."
+
+
 def _caption(P: FloatArray, classes: list[Any], said: int, own: bool) -> str:
     if own:
         return "Contributions"
     return f"Fitted to all rows, the model gives {chance(classes[said], P[said])}"
 
 
-def _pushes(start: float, c: FloatArray, names: list[str], texts: list[str], what: str, caption: str) -> str:
+def _pushes(
+    start: float, c: FloatArray, names: list[str], texts: list[str], what: str, caption: str,
+    error: FloatArray | None = None,
+) -> str:  # fmt: skip
     order = np.argsort(-np.abs(c), kind="stable")
     order = order[np.abs(c[order]) > 0]
     top, rest = order[:PUSHES], order[PUSHES:]
     far = max(float(np.abs(c).max(initial=0.0)), abs(float(c[rest].sum())), 1e-12)
     rows: list[list[Any]] = [["start", "", signed(start), ""]]
-    rows += [[soft(names[j]), texts[j], signed(c[j]), _bar(c[j] / far)] for j in top]
+    unsure = [""] * len(c) if error is None else [f" ± {v:.2f}" for v in error]
+    rows += [[soft(names[j]), texts[j], signed(c[j]) + unsure[j], _bar(c[j] / far)] for j in top]
     if len(rest):
         other = float(c[rest].sum())
         named = f"{len(rest)} other {what}" if len(rest) > 1 else soft(names[rest[0]])

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from separatrix.judge.scores import Interval
 from separatrix.show.coefficients import Panel
 from separatrix.show.look import Display, pyplot
 from separatrix.show.reading import ShownTable
@@ -27,7 +28,8 @@ from separatrix.show.report_parts.words import cell_text, h
 
 MOST_ROWS = 1_500  # points of a picture
 MOST_CELLS = 40_000_000  # points of a plane times the columns of the table
-MOST_PARTS = 30  # classes of a confusion matrix that has room
+LIKE = 6  # classes from which those often confused stand side by side
+MOST_WIDE = 3_000  # columns, beyond which no plane through them is drawn
 RULERS = 10  # columns of a nomogram
 LARGEST = 20  # coefficients
 
@@ -73,6 +75,8 @@ def regions(model: BaseEstimator, X: Any, y: ArrayLike, names: list[str] | None 
     from separatrix.show.regions import DecisionRegionsDisplay
 
     n = int(X.shape[0])
+    if X.shape[1] > MOST_WIDE:
+        return f"a plane through {X.shape[1]:,} columns shows too little of them to be worth its time"
     if n > MOST_ROWS:
         keep = np.sort(np.random.default_rng(0).permutation(n)[:MOST_ROWS])
         X, y = take(X, keep), np.asarray(y)[keep]
@@ -92,15 +96,28 @@ def regions(model: BaseEstimator, X: Any, y: ArrayLike, names: list[str] | None 
     return found if len(names) < 2 else over(tuple(names))
 
 
-def roc(found: JudgedAnswers, classes: list[Any]) -> Display | str:
-    """Recall against false alarms of two classes, on rows not used in the fit."""
+def roc(found: JudgedAnswers, classes: list[Any], known: Interval | None = None) -> Display | str:
+    """Recall against false alarms of two classes, on rows not used in the fit; the area is the one ``known``."""
     from separatrix.show.rates import RocDisplay
 
     if found.P is None or len(classes) != 2:
         return "a ROC curve is of two classes with probabilities"
     P = found.P
     y = np.array([str(c) for c in classes])[found.codes]
-    return attempt(lambda: RocDisplay.from_predictions(y, P[:, 1], label=str(classes[1]), theme="light"))
+    label = str(classes[1])
+    return attempt(lambda: RocDisplay.from_predictions(y, P[:, 1], label=label, known=known, theme="light"))
+
+
+def precision_recall(found: JudgedAnswers, classes: list[Any]) -> Display | str:
+    """Precision against recall of the rarer of two classes, on rows not used in the fit."""
+    from separatrix.show.rates import PrecisionRecallDisplay
+
+    if found.P is None or len(classes) != 2:
+        return "a curve of precision against recall is of two classes with probabilities"
+    rarer = int(np.bincount(found.codes, minlength=2).argmin())
+    y, score = np.array([str(c) for c in classes])[found.codes], found.P[:, rarer]
+    draw = PrecisionRecallDisplay.from_predictions
+    return attempt(lambda: draw(y, score, label=str(classes[rarer]), theme="light"))
 
 
 def calibration(found: JudgedAnswers, classes: list[Any], name: str) -> Display | str:
@@ -117,11 +134,10 @@ def confusion(found: JudgedAnswers, classes: list[Any], name: str) -> Display | 
     """Counts of (true class, answer)."""
     from separatrix.show.confusion import ConfusionDisplay
 
-    if len(classes) > MOST_PARTS:
-        return f"{len(classes)} classes are too many for a picture"
+    order = "likeness" if len(classes) >= LIKE else "given"
     labels, draw = np.array([str(c) for c in classes]), ConfusionDisplay.from_predictions
     truth, said = labels[found.codes], labels[found.said]
-    return attempt(lambda: draw(truth, said, classes=labels, name=name, theme="light"))
+    return attempt(lambda: draw(truth, said, classes=labels, order=order, name=name, theme="light"))
 
 
 def nomogram(found: Sum, words: str) -> Display | str:

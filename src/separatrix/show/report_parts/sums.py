@@ -261,7 +261,7 @@ def _some(X: TableLike, n: int, most: int) -> Any:
 
 def _forms(table: ShownTable, score: Callable[[Any], FloatArray], start: FloatArray) -> list[Form]:
     """The forms of all columns, from one prediction of their probes (in blocks)."""
-    asked = [_probes(table, j) for j in range(table.p)]
+    asked = [probes(table, j) for j in range(table.p)]
     terms = moved_terms(table, list(enumerate(asked)), score, start)
     return [_form(table, j, asked[j], terms[j]) for j in range(table.p)]
 
@@ -278,7 +278,7 @@ def _distinct(column: np.ndarray) -> list[Any]:
     return [*sorted(counts, key=lambda v: -counts[v]), *gap]
 
 
-def _probes(table: ShownTable, j: int) -> list[Any]:
+def probes(table: ShownTable, j: int) -> list[Any]:
     """Cells to ask about: of a number points over its range and cells that occur; else every level."""
     if not table.numeric[j]:
         levels = _distinct(table.columns[j])

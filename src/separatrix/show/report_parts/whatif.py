@@ -1,6 +1,7 @@
 """The what-if panel: a slider or a list for each column, and the probability the model would give.
 
-    the page computes  P = mode(start + Σ_j f_j(x_j))  from the forms of sums.py, by the script whatif.js
+    the page computes  P = mode(start + Σ_j f_j(x_j))  from the forms of sums.py, by the script whatif.js; or a forest's or
+    a kernel machine's P from machines.py; else a copy of the model by columns, with how near it is (surrogate.py)
 
 ``#whatif={"column number": cell}`` (URI-encoded JSON; null is a missing cell) sets the controls when the page opens,
 so that a row can be sent as a link. Row O5.
@@ -8,18 +9,69 @@ so that a row can be sent as a link. Row O5.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
-from separatrix.show.report_parts.sums import Form, Sum
-from separatrix.show.report_parts.words import cell_text, h
+from separatrix.show.reading import name_of
+from separatrix.show.report_parts.clock import Clock
+from separatrix.show.report_parts.machines import Machine
+from separatrix.show.report_parts.sums import Form, NotASum, Sum
+from separatrix.show.report_parts.surrogate import Surrogate
+from separatrix.show.report_parts.words import cell_text, h, paragraph, section
 
 SHOWN = 12  # columns in sight; the rest is folded away
 
 
-def panel(found: Sum) -> str:
+class Made(NamedTuple):
+    """The section, and what the script reads; None without a panel."""
+
+    section: str
+    data: dict[str, Any] | None
+
+
+def made(model: BaseEstimator, X: Any, as_sum: Sum | None, why: str, clock: Clock) -> Made:
+    """The panel of a sum, of trees or a kernel machine; else of a copy, which says so; else the sentence why not."""
+    intro = (
+        "Move a column and see what the model would say; all others stay as they are. At the start every column has its "
+        "usual cell (the median, or the most frequent)."
+    )
+    if as_sum is not None:
+        if as_sum.mode == "logit":
+            intro += f" Signed figures are changes of the log-odds of {as_sum.classes[1]}."
+        return Made(_section(paragraph(intro, "quiet"), panel(as_sum)), data(as_sum))
+    reasons = [why]
+    try:
+        machine = Machine.of(model, X)
+        said = paragraph(f"{intro} The page computes what the model does, {machine.words}.", "quiet")
+        return Made(_section(said, panel(machine)), machine_data(machine))
+    except NotASum as error:
+        reasons.append(str(error).rstrip("."))
+    if clock.is_late("the panel to try other cells"):
+        return Made(_section(paragraph("There is no panel to try other cells: no time was left.")), None)
+    try:
+        copied = Surrogate.of(model, X)
+    except NotASum as error:
+        reasons.append(str(error).rstrip("."))
+        told = "; ".join(dict.fromkeys(reasons[1:] if len(reasons) > 2 else reasons))
+        return Made(_section(paragraph(f"There is no panel to try other cells: {told}.")), None)
+    warned = (
+        f"This is not the model: {name_of(model)} is too large for a page ({reasons[-1]}). It is a copy, a sum over columns "
+        f"fitted to what the model says of {copied.rows:,} rows between the usual row and those of the table. On "
+        f"{copied.judged:,} other such rows it explains {100 * copied.r2:.0f} % of how its probabilities vary "
+        f"(R² = {copied.r2:.2f}), and is off by {100 * copied.off:.1f} points on average; at the usual row it is exact."
+    )
+    shown = f'<div class="copy"><strong>A copy</strong> {h(warned)}</div>'
+    return Made(_section(paragraph(intro, "quiet"), shown, panel(copied.found)), data(copied.found))
+
+
+def _section(*parts: str) -> str:
+    return section("whatif-section", "What if?", *parts)
+
+
+def panel(found: Sum | Machine) -> str:
     """The controls, widest effect first, and the place of the answer; values are set by the script."""
     order = sorted(range(len(found.forms)), key=lambda j: -found.forms[j].reach)
     order = [j for j in order if found.forms[j].kind != "held"]
@@ -100,10 +152,28 @@ def usual_of(form: Form) -> float:
     return float(np.clip(round(float(form.usual), places_of(form)), form.low, form.high))
 
 
+def machine_data(found: Machine) -> dict[str, Any]:
+    """The same of trees or a kernel machine: a column's values are its features, which stand at ``at`` of z."""
+    columns = _columns(found.forms)
+    for own, form, at in zip(columns, found.forms, found.features):
+        own["at"] = at
+        if form.kind == "held":
+            own["values"] = _rows(form.values)
+    width = sum(len(at) for at in found.features)
+    return {**found.head, "classes": [str(c) for c in found.classes], "width": width, "columns": columns}
+
+
 def data(found: Sum) -> dict[str, Any]:
     """What the script reads: plain lists of numbers."""
+    return {
+        "head": "sum", "mode": found.mode, "classes": [str(c) for c in found.classes],
+        "start": [float(v) for v in found.start], "columns": _columns(found.forms),
+    }  # fmt: skip
+
+
+def _columns(forms: list[Form]) -> list[dict[str, Any]]:
     columns = []
-    for form in found.forms:
+    for form in forms:
         own: dict[str, Any] = {"kind": form.kind, "name": form.name}
         if form.kind == "levels":
             own["values"] = _rows(form.values)
@@ -116,17 +186,15 @@ def data(found: Sum) -> dict[str, Any]:
             else:
                 own |= {"centre": form.centre, "width": form.width, "weights": _rows(form.weights)}
             if form.missing is not None:
-                own["missing"] = [float(v) for v in form.missing]
+                own["missing"] = _rows(form.missing[None])[0]
         columns.append(own)
-    return {
-        "mode": found.mode, "classes": [str(c) for c in found.classes], "start": [float(v) for v in found.start],
-        "columns": columns,
-    }  # fmt: skip
+    return columns
 
 
-def _rows(values: FloatArray | None) -> list[list[float]]:
+def _rows(values: FloatArray | None) -> list[list[float | None]]:
+    """Plain lists; None for what is missing, which JSON has no number for."""
     assert values is not None
-    return [[float(v) for v in row] for row in np.asarray(values)]
+    return [[None if np.isnan(v) else float(v) for v in row] for row in np.asarray(values)]
 
 
 def _same(a: Any, b: Any) -> bool:
