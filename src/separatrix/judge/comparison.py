@@ -23,7 +23,7 @@ from separatrix.judge.budget import short
 from separatrix.judge.contest import FoldResult
 from separatrix.judge.folds import Split
 from separatrix.judge.ranking import Difference
-from separatrix.judge.scores import METRICS, Interval
+from separatrix.judge.scores import METRICS, Interval, digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -213,9 +213,11 @@ class Comparison:
             metric = METRICS[name]
             rows = [self.scores[m][name] for m in self.ranking]
             columns[name] = np.array([r.mean for r in rows])
-            labels[name], formats[name] = LABELS.get(name, metric.title), f".{metric.places}f"
+            places = max(digits(r, metric.places) for r in rows)
+            labels[name], formats[name] = LABELS.get(name, metric.title), f".{places}f"
             if name != shown[-1]:
-                columns[f"{name} ±"] = np.array([r.half for r in rows])
+                halves = np.array([r.half for r in rows])  # one that would read as 0.000 is not written
+                columns[f"{name} ±"] = np.where(halves < 0.5 * 10.0**-places, np.nan, halves)
                 labels[f"{name} ±"], formats[f"{name} ±"] = "±", formats[name]
         columns["seconds"] = np.array([self.scores[m]["seconds"].mean for m in self.ranking])
         formats["seconds"], labels["seconds"] = ".3f", "s/fit"

@@ -12,8 +12,8 @@ on the others. Breiman (2001); notes [6321] "Bagging". Row V4. Cost: folds × (a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from sklearn.utils import _safe_indexing
 
 from separatrix.core.numerics import FloatArray
 from separatrix.judge.cells import mixed, names_of
-from separatrix.judge.fits import answers
+from separatrix.judge.fits import codes_in, probabilities
 from separatrix.judge.folds import inner_folds, sample
 from separatrix.judge.scores import METRICS, Interval, corrected_interval
 
@@ -33,6 +33,7 @@ SCREENED = 60
 KEPT = 20
 TIMES = 3  # a column is shuffled
 DRAWS = 200  # bootstraps of test rows
+BLOCK = 10_000  # rows asked about at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +41,8 @@ class Importance:
     """``names`` of columns, most important first, and the ``drop`` of each with its interval, in units of ``metric``.
 
     ``how`` says in a sentence what was done; ``score`` is the mean score of the rows as they are; ``columns`` are the
-    places of the names in the table; ``of`` counts the columns there are.
+    places of the names in the table; ``of`` counts the columns there are; ``fitted`` are the models of the folds and the
+    rows that each has not seen.
     """
 
     metric: str
@@ -51,6 +53,7 @@ class Importance:
     how: str
     of: int
     level: float = 0.95
+    fitted: tuple[tuple[Any, np.ndarray], ...] = ()
 
 
 class NoTime(Exception):
@@ -93,6 +96,7 @@ def importance(
     pairs = list(splits) if splits is not None else inner_folds(codes, FOLDS, seed)
     columns = list(range(len(names)))
     drops: list[FloatArray] = []
+    made: list[tuple[Any, np.ndarray]] = []
     scores, longest, said, screened = [], 0.0, "", len(names) > SCREENED
     for f, (train, held) in enumerate(pairs):
         began = time.perf_counter()
@@ -102,6 +106,7 @@ def importance(
             train = train[sample(codes[train], rows, seed)]
             said = f"to {len(train):,} rows of it, "
         fitted = clone(model).fit(_safe_indexing(X, train), y[train])
+        made.append((fitted, held))
         held = held[sample(codes[held], FEW_ROWS if screened and not f else ROWS, seed)]
         table = _safe_indexing(X, held)
         try:
@@ -130,7 +135,8 @@ def importance(
     elif many < len(pairs):
         how += f"; for want of time {many} of {len(pairs)} folds"
     intervals = [corrected_interval(found[:, c], ratio, level) for c in range(found.shape[1])]
-    return _ordered(metric, names, columns, intervals, float(np.mean(scores)), how, level)
+    ordered = _ordered(metric, names, columns, intervals, float(np.mean(scores)), how, level)
+    return replace(ordered, fitted=tuple(made))
 
 
 def _ordered(
@@ -151,16 +157,15 @@ def _as_it_is(
         part = sample(codes, FEW_ROWS, shuffler.seed)
         _, worse = shuffler.drops(model, _safe_indexing(table, part), codes[part], columns, 0)
         columns = sorted(np.argsort(-worse, kind="stable")[:KEPT].tolist())
-    plain = answers(model, table, shuffler.classes)
+    plain = shuffler.answers(model, table)
     score = shuffler.score(codes, *plain)
     rng = np.random.default_rng(shuffler.seed)
     draws = [rng.integers(0, len(codes), len(codes)) for _ in range(DRAWS)]
     drop = []
-    for j in columns:
-        said, P = shuffler.shuffled(model, table, j, 1)
-        worse = [shuffler.worse(codes[r], _part(plain, r), _part((said, P), r)) for r in draws]
+    for after in shuffler.shuffled(model, table, [(j, 1) for j in columns]):
+        worse = [shuffler.worse(codes[r], _part(plain, r), _part(after, r)) for r in draws]
         known = np.array([w for w in worse if np.isfinite(w)])
-        mean = shuffler.worse(codes, plain, (said, P))
+        mean = shuffler.worse(codes, plain, after)
         ends = np.quantile(known, [(1 - level) / 2, (1 + level) / 2]) if len(known) else [np.nan, np.nan]
         drop.append(Interval(mean, float(ends[0]), float(ends[1])))
     how = f"On {len(codes):,} rows it had not seen, one column shuffled at a time"
@@ -198,22 +203,35 @@ class _Shuffler:
         sign = -1.0 if METRICS[self.metric].higher else 1.0
         return sign * (self.score(codes, *after) - self.score(codes, *before))
 
-    def shuffled(self, model: BaseEstimator, table: Any, j: int, time_: int) -> Answers:
+    def answers(self, model: BaseEstimator, table: Any) -> Answers:
+        """What the metric reads of a model: labels, or probabilities."""
+        if METRICS[self.metric].needs == "labels":
+            return codes_in(model.predict(table), self.classes), None
+        P = probabilities(model, table, self.classes)
+        return P.argmax(axis=1), P
+
+    def shuffled(self, model: BaseEstimator, table: Any, asked: list[tuple[int, int]]) -> Iterator[Answers]:
+        """Answers to the rows with column j shuffled, for each (j, number of the shuffle) asked for; some at a time."""
         n = int(table.shape[0])
-        places = np.random.default_rng([self.seed, j, time_]).permutation(n)
-        return answers(model, mixed(table, np.arange(n), {j: places}), self.classes)
+        some = max(1, BLOCK // n)
+        for a in range(0, len(asked), some):
+            if time.perf_counter() > self.ends:
+                raise NoTime
+            part = asked[a : a + some]
+            rows = np.tile(np.arange(n), len(part))
+            moved = {j: rows.copy() for j, _ in part}
+            for i, (j, t) in enumerate(part):
+                moved[j][i * n : (i + 1) * n] = np.random.default_rng([self.seed, j, t]).permutation(n)
+            said, P = self.answers(model, mixed(table, rows, moved))
+            for i in range(len(part)):
+                yield _part((said, P), np.arange(i * n, (i + 1) * n))
 
     def drops(
         self, model: BaseEstimator, table: Any, codes: np.ndarray, columns: list[int], fold: int
     ) -> tuple[float, FloatArray]:
         """(score, drop of each column, the mean over shuffles)."""
-        plain = answers(model, table, self.classes)
+        plain = self.answers(model, table)
         times = TIMES if len(columns) <= SCREENED else 1
-        found = np.empty((len(columns), times))
-        for c, j in enumerate(columns):
-            if time.perf_counter() > self.ends:
-                raise NoTime
-            for t in range(times):
-                after = self.shuffled(model, table, j, fold * TIMES + t)
-                found[c, t] = self.worse(codes, plain, after)
-        return self.score(codes, *plain), found.mean(axis=1)
+        asked = [(j, fold * TIMES + t) for j in columns for t in range(times)]
+        found = [self.worse(codes, plain, after) for after in self.shuffled(model, table, asked)]
+        return self.score(codes, *plain), np.reshape(found, (len(columns), times)).mean(axis=1)

@@ -131,16 +131,16 @@ class Interval(NamedTuple):
 
 
 def digits(found: Interval, places: int) -> int:
-    """Digits after the point, at least ``places``, with which the ends of an interval differ from its mean; at most 7.
+    """Digits after the point with which an end of an interval differs from its mean: ``places``, or up to 2 more.
 
     >>> digits(Interval(0.933, 0.92, 0.95), 3), digits(Interval(0.99991, 0.99987, 0.99995), 3)
     (3, 5)
     """
     ends = [v for v in (found.low, found.high) if np.isfinite(v) and v != found.mean]
-    far = min((abs(v - found.mean) for v in ends), default=0.0)
+    far = max((abs(v - found.mean) for v in ends), default=0.0)
     if not (far > 0 and np.isfinite(far)):
         return places
-    return int(min(max(places, np.ceil(-np.log10(2 * far))), 7))
+    return int(min(max(places, np.ceil(-np.log10(2 * far))), places + 2))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """How a model's answer moves with one column: the mean over rows, and single rows centred on it.
 
-    mean_i f(x_i with x_ij = v),     line_i(v) − line_i(v₀) + mean(v₀)
+    mean_i f(x_i with x_ij = v),     line_i(v) − line_i(v₀) of single rows, and of the mean
 
 Lines that are parallel to the mean say that the column adds up with the others; lines that cross say that it works
 differently in different rows. The figures are those of judge/dependence.py. Row V4. Cost: rows × cells predictions.
@@ -20,7 +20,7 @@ from separatrix.judge.dependence import ROWS, Dependence, dependence
 from separatrix.show.look import DASHED, MARKERS, SMALL, Axes, Display, Theme, head, key
 from separatrix.show.reading import check_classifier, codes_of, name_of
 
-SINGLE = 30  # rows drawn one by one
+SINGLE = 24  # rows drawn one by one
 MOST_CLASSES = 4
 WIDEST = 18  # letters of a level
 
@@ -30,7 +30,7 @@ class DependenceDisplay(Display):
     """Partial dependence of P(k | x) on one column, with centred lines of single rows (row V4).
 
     Made by :meth:`from_estimator`. ``found`` is the :class:`~separatrix.judge.dependence.Dependence`; ``shown`` are
-    the classes drawn: of two the second, of more those asked for, or the most probable.
+    the classes drawn: of two the second, of more those asked for, or those that move most.
 
     Examples
     --------
@@ -108,7 +108,8 @@ class DependenceDisplay(Display):
     ) -> DependenceDisplay:
         """Draw lines that are there; ``shown`` the numbers of the classes."""
         if shown is None:
-            shown = [1] if len(classes) == 2 else np.argsort(-found.mean.mean(axis=0))[:MOST_CLASSES].tolist()
+            moved = np.argsort(-np.ptp(found.mean, axis=0), kind="stable")[:MOST_CLASSES]
+            shown = [1] if len(classes) == 2 else sorted(moved.tolist())
         if not 0 < len(shown) <= MOST_CLASSES:
             raise ValueError(f"labels names {len(shown)} classes: 1 to {MOST_CLASSES} can be told apart")
         made = cls(name, list(classes), found, list(shown), single, title)
@@ -131,14 +132,28 @@ class DependenceDisplay(Display):
         draw = self._levels if self.found.kind == "levels" else self._numbers
         draw(ax, look, keys)
         several = len(self.shown) > 1
-        what = "" if several else f"of {self.classes[self.shown[0]]} "
-        probability = "probability" if several else f"P({_short(str(self.classes[self.shown[0]]))})"
+        label = "probability" if several else f"P({_short(str(self.classes[self.shown[0]]))})"
+        caption = f"The {len(self.shown)} of {len(self.classes)} classes that move most." if several else ""
+        if several and len(self.shown) == len(self.classes):
+            caption = ""
         if self.found.kind == "levels":
-            ax.set_xlabel(probability)
+            ax.set_xlabel(label)
+        elif self._centred:
+            at = float(self.found.mean[self.found.start, self.shown[0]])
+            ax.set_ylabel(f"change of {label}")
+            caption = f"From each row's own at the median cell, where the mean is {at:.3g}."
         else:
-            ax.set_ylabel(probability)
-        name = self.found.name if len(self.found.name) <= 40 else self.found.name[:39] + "…"
-        head(ax, look, self.title or f"The probability {what}over {name}", "", keys)
+            ax.set_ylabel(label)
+        head(ax, look, self.title or _short(self.found.name, 46), caption, keys)
+
+    @property
+    def _centred(self) -> bool:
+        """Whether lines of single rows are drawn, so that what is shown is change."""
+        return len(self.shown) == 1 and self.single > 0 and self.found.kind != "levels"
+
+    def _drawn(self, values: Any, k: int) -> Any:
+        """What is drawn of a mean: itself, or its change from the median cell."""
+        return values - self.found.mean[self.found.start, k] if self._centred else values
 
     def _numbers(self, ax: Any, look: Theme, keys: list[Any]) -> None:
         found = self.found
@@ -146,16 +161,17 @@ class DependenceDisplay(Display):
         if found.kind == "date":
             at = (found.at * 86400.0).astype("datetime64[s]")
         for i, k in enumerate(self.shown):
-            mean = found.mean[:, k]
-            if len(self.shown) == 1:
+            mean = self._drawn(found.mean[:, k], k)
+            if self._centred:
                 moved = found.lines[: self.single, :, k]
-                moved = moved - moved[:, found.start, None] + mean[found.start]
+                moved = moved - moved[:, found.start, None]
                 ax.plot(at, moved.T, color=look.muted, linewidth=0.7, alpha=0.35, zorder=2)
             ax.plot(at, mean, marker=MARKERS[i] if len(at) < 12 else None, markersize=4, **look.line(i) | {"zorder": 4})
             keys.append(key(_short(str(self.classes[k])) if len(self.shown) > 1 else "mean", **look.line(i)))
             if found.missing is not None:
-                ax.axhline(found.missing[:, k].mean(), color=look.colours[i], linewidth=1.1, linestyle=DASHED, zorder=3)
-        if len(self.shown) == 1 and self.single:
+                gone = float(self._drawn(found.missing[:, k].mean(), k))
+                ax.axhline(gone, color=look.colours[i], linewidth=1.1, linestyle=DASHED, zorder=3)
+        if self._centred:
             keys.append(key("rows, centred", color=look.muted, linewidth=0.9, alpha=0.6))
         if found.missing is not None:
             keys.append(key("missing", color=look.colours[0], linewidth=1.1, linestyle=DASHED))
@@ -167,11 +183,12 @@ class DependenceDisplay(Display):
                 transform=ax.get_xaxis_transform(), zorder=5)  # fmt: skip
         said = f"({found.said})" if found.said else ""
         name = _short(found.name, 44)
-        ax.set_xlabel(f"{name}{'  ' + said if len(name) + len(said) < 56 else chr(10) + said}; ticks: tenths of the rows")
+        gap = " " if len(name) + len(said) < 40 else "\n"
+        ax.set_xlabel(f"{name}{gap + said if said else ''}; ticks at tenths of the rows")
         if found.kind == "date":
             for label in ax.get_xticklabels():
                 label.set_rotation(20)
-        self._room(ax.set_ylim, found.mean[:, self.shown])
+        self._room(ax)
 
     def _levels(self, ax: Any, look: Theme, keys: list[Any]) -> None:
         found = self.found
@@ -194,18 +211,14 @@ class DependenceDisplay(Display):
         if found.said:
             ax.set_ylabel(found.said, fontsize=SMALL)
 
-    def _room(self, set_limits: Any, mean: Any) -> None:
+    def _room(self, ax: Any) -> None:
         """At least a tenth of the whole range, so that a flat line looks flat."""
-        low, high = float(mean.min()), float(mean.max())
-        if len(self.shown) == 1 and self.single:
-            moved = self.found.lines[: self.single, :, self.shown[0]]
-            moved = moved - moved[:, self.found.start, None] + mean[self.found.start]
-            low, high = min(low, float(moved.min())), max(high, float(moved.max()))
+        lines = [v for line in ax.lines for v in np.ravel(line.get_ydata()) if line.get_transform() is ax.transData]
         if self.found.missing is not None:
-            gone = self.found.missing[:, self.shown].mean(axis=0)
-            low, high = min(low, float(gone.min())), max(high, float(gone.max()))
+            lines += [float(self._drawn(self.found.missing[:, k].mean(), k)) for k in self.shown]
+        low, high = min(lines), max(lines)
         middle, half = (low + high) / 2, max((high - low) / 2, 0.05)
-        set_limits(middle - 1.06 * half, middle + 1.06 * half)
+        ax.set_ylim(middle - 1.06 * half, middle + 1.06 * half)
 
 
 def _short(text: str, most: int = WIDEST) -> str:

@@ -105,8 +105,8 @@ def report_html(
     words = str(comparison.titles.get(name, name)) if comparison is not None and name else name_of(model)
     heading = title or (f"{words} on {os.path.basename(str(source))}" if source is not None else words)
     drawn = _pictures(model, X, y, found, classes, words, as_sum, own)
-    going_by = columns(model, X, y, found, classes, comparison, name, words, clock, fitted)
-    wrong = mistakes_part.mistakes(model, found, classes, as_sum, why, X, clock)
+    going_by, folds = columns(model, X, y, found, classes, comparison, name, words, clock, fitted)
+    wrong = mistakes_part.mistakes(model, found, classes, as_sum, why, X, folds, clock)
     panel = whatif.made(model, X, as_sum, why, clock)
     parts = [
         _alerts(comparison, X, y),
@@ -293,7 +293,8 @@ def _pictures(
     note = (
         f"<details><summary>Not drawn: {len(missing)}</summary><ul>{left}</ul></details>" if missing else ""
     )
-    fold = by_class.per_class(found, classes) + by_class.confusions(found, classes)
+    tabled = [by_class.per_class(found, classes), by_class.confusions(found, classes)]
+    fold = f'<div class="pictures">{"".join(f"<div>{part}</div>" for part in tabled if part)}</div>'
     fold += f"<details><summary>Confusion as a table</summary>{tables.confusion(found, classes)}</details>"
     of_two = ["ROC", "precision against recall"] if len(classes) == 2 else []
     said = f"{listed(['Calibration', 'confusion', *of_two])} are of {found.words}."

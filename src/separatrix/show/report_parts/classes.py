@@ -17,7 +17,7 @@ from separatrix.show.report_parts.answers import JudgedAnswers
 from separatrix.show.report_parts.words import share, table
 
 RARE = 0.25  # share of one of two classes below which a headline says what becomes of it
-FOLDED = 8  # classes beyond which the table is folded away
+FOLDED = 12  # classes in sight; the rest is folded away
 PAIRS = 12  # confusions named
 
 
@@ -38,7 +38,7 @@ def rates(matrix: np.ndarray) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def per_class(found: JudgedAnswers, classes: list[Any]) -> str:
-    """A row for each class; many are folded away, the least often found first."""
+    """A row for each class; of many those least often found are in sight."""
     k = len(classes)
     matrix = matrix_of(found, k)
     precision, recall, f1 = rates(matrix)
@@ -47,15 +47,15 @@ def per_class(found: JudgedAnswers, classes: list[Any]) -> str:
         [classes[c], f"{int(matrix[c].sum()):,}", _share(precision[c]), _share(recall[c]), _f1(f1[c])]
         for c in order
     ]
-    rows.append(
-        ["mean over classes", f"{int(matrix.sum()):,}", _share(_mean(precision)), _share(_mean(recall)), _f1(_mean(f1))]
-    )
+    mean = ["mean over classes", f"{int(matrix.sum()):,}"]
+    mean += [_share(_mean(precision)), _share(_mean(recall)), _f1(_mean(f1))]
     heads = ["class", "rows", "precision", "recall", "F1"]
     caption = "Class by class: precision is the share of its calls that are right, recall that of its rows found"
-    if k > FOLDED:
-        caption += "; least found first"
-    made = table(heads, rows, caption=caption)
-    return made if k <= FOLDED else f"<details open><summary>Class by class</summary>{made}</details>"
+    if k <= FOLDED:
+        return table(heads, [*rows, mean], caption=caption)
+    first = table(heads, [*rows[:FOLDED], mean], caption=f"{caption}; the {FOLDED} of {k} least found")
+    rest = table(heads, rows[FOLDED:], caption="The other classes, least found first")
+    return f"{first}<details><summary>The other {k - FOLDED} classes</summary>{rest}</details>"
 
 
 def confusions(found: JudgedAnswers, classes: list[Any]) -> str:
@@ -92,8 +92,8 @@ def of_the_rare(found: JudgedAnswers, classes: list[Any]) -> str:
     hit, called = int(matrix[c, c]), int(matrix[:, c].sum())
     others = called - hit
     return (
-        f"Of the {there[c]:,} row{'s' * (there[c] > 1)} of the rare class {classes[c]} it finds {hit:,} "
-        f"({share(hit / there[c])}), and it calls {others:,} other row{'s' * (others != 1)} so."
+        f"Of the {there[c]:,} row{'s' if there[c] > 1 else ''} of the rare class {classes[c]} it finds {hit:,} "
+        f"({share(hit / there[c])}), and it calls {others:,} other row{'s' if others != 1 else ''} so."
     )
 
 

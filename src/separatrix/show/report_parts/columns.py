@@ -39,8 +39,8 @@ def columns(
     words: str,
     clock: Clock,
     fitted: bool,
-) -> str:
-    """The section."""
+) -> tuple[str, tuple[tuple[Any, np.ndarray], ...]]:
+    """(the section, models of folds that were fitted for it with the rows that each has not seen)."""
     parts, worth, why = [], None, ""
     try:
         worth = _importance(model, X, y, found, classes, comparison, name, clock, fitted)
@@ -56,15 +56,15 @@ def columns(
     drawn, left = _dependence(model, X, classes, worth, clock)
     if drawn:
         said = (
-            "How the probability moves as one column takes its cells and all others stay as they are, over 150 rows: the "
-            "mean, and single rows moved so that they meet it at the median. Lines that cross tell of columns that work "
-            "together. Of columns that go together this asks about rows that no one has."
+            "How the probability moves as one column takes its cells and all others stay as they are: the mean over 150 "
+            "rows, and single rows. Lines of single rows that part or cross tell of columns that work together. Of "
+            "columns that go together this asks about rows that no one has."
         )
         parts += ["<h3>How the answer moves</h3>", paragraph(said, "quiet")]
         parts.append(f'<div class="pictures">{"".join(drawn)}</div>')
     if left:
         parts.append(paragraph(f"Not drawn: {listed(left, 8)}.", "quiet"))
-    return section("columns", "What the model goes by", *parts)
+    return section("columns", "What the model goes by", *parts), () if worth is None else worth.fitted
 
 
 def _importance(

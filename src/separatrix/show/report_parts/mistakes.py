@@ -51,9 +51,13 @@ def odds(found: Sum, terms: FloatArray, said: int, true: int) -> tuple[float, Fl
 
 
 def mistakes(
-    model: BaseEstimator, found: JudgedAnswers, classes: list[Any], model_sum: Sum | None, why: str, X: Any, clock: Clock
-) -> str:
-    """An article for each of the worst mistakes; ``why`` says why columns have no contributions, X are rows of the fit."""
+    model: BaseEstimator, found: JudgedAnswers, classes: list[Any], model_sum: Sum | None, why: str, X: Any,
+    folds: Folds, clock: Clock,
+) -> str:  # fmt: skip
+    """An article for each of the worst mistakes; ``why`` says why columns have no contributions.
+
+    X are rows of the fit; ``folds`` are models with the rows that each has not seen, to explain the mistakes by.
+    """
     if found.P is None:
         return paragraph(
             "The model has no probabilities, so that its mistakes cannot be ordered by how bad they are."
@@ -88,7 +92,9 @@ def mistakes(
             )
         )
     else:
-        told = _of_shares(model, X, cells, given, classes, pairs, found.own, clock)
+        unseen = _unseen(model, folds, found, places)
+        anew = all(m is not model for m in unseen)
+        told = _of_shares(unseen, X, cells, given, classes, pairs, found.own, anew, clock)
         if isinstance(told, str):
             made.append(paragraph(f"No contributions of columns are shown: {told}."))
             insides = [""] * len(rows)
@@ -135,9 +141,19 @@ def _of_pieces(
     return out
 
 
+Folds = tuple[tuple[Any, np.ndarray], ...]
+
+
+def _unseen(model: BaseEstimator, folds: Folds, found: JudgedAnswers, places: np.ndarray) -> list[Any]:
+    """For each row the model of a fold that has not seen it, else the model itself."""
+    known = [next((m for m, held in folds if (held == row).any()), None) for row in places]
+    whole = found.own or any(m is None for m in known)  # one kind of model for all, so that one sentence is true of all
+    return [model] * len(places) if whole else known
+
+
 def _of_shares(
-    model: BaseEstimator, X: Any, cells: Any, given: ShownTable | None, classes: list[Any],
-    pairs: list[tuple[int, int]], own: bool, clock: Clock,
+    models: list[Any], X: Any, cells: Any, given: ShownTable | None, classes: list[Any],
+    pairs: list[tuple[int, int]], own: bool, anew: bool, clock: Clock,
 ) -> tuple[list[str], str] | str:  # fmt: skip
     """(tables of Shapley values of P(said), what they are), or why there are none; a row there is no time for has ""."""
     if given is None:
@@ -145,28 +161,33 @@ def _of_shares(
     if clock.is_late("contributions of columns to the worst mistakes"):
         return "no time was left"
     behind = np.sort(np.random.default_rng(0).permutation(X.shape[0])[:BEHIND])
-    try:
-        found = contributions(model, cells, take(X, behind), seconds=clock.share(PART))
-    except (TypeError, ValueError) as error:
-        return str(error).rstrip(".")
-    out = []
+    out: list[str] = []
+    behind, seconds = take(X, behind), clock.share(PART)
+    used = Clock(seconds)
+    how = unsure = ""
+    which = "the model" if own else "the model fitted to all rows"
+    if anew:
+        which = "the model fitted anew without the row's fold, with the settings it has,"
     for i, (said, _) in enumerate(pairs):
-        if i >= len(found.adds):
+        if i and used.is_late(""):
             clock.late.append("contributions of columns to some of the worst mistakes")
-            out += [""] * (len(pairs) - i)
-            break
-        c, base = 100 * found.adds[i, :, said], 100 * float(found.base[said])
-        error = None if found.error is None else 100 * found.error[i, :, said]
+            return out + [""] * (len(pairs) - i), how
+        try:
+            found = contributions(models[i], take(cells, [i]), behind)
+        except (TypeError, ValueError) as error:
+            return str(error).rstrip(".")
+        c, base = 100 * found.adds[0, :, said], 100 * float(found.base[said])
+        error = None if found.error is None else 100 * found.error[0, :, said]
         texts = [text_at(column, column[i : i + 1].tolist()[0])[:24] for column in given.columns]
-        caption = _caption(found.output[i], classes, said, own)
+        caption = f"Its parts: {chance(classes[said], found.output[0, said])}"
         out.append(_pushes(base, c, given.names, texts, "columns", caption, error))
-    how = (
-        f"Contributions are Shapley values, {found.how}: with the start, the mean probability of the answer over those rows, "
-        f"they add up to the probability of the answer in the model{'' if own else ' fitted to all rows'}, in per cent."
-    )
-    if found.error is not None:
-        how += " Figures behind ± are standard errors."
-    return out, how + " Orange speaks for the wrong answer, blue against it."
+        unsure = " Figures behind ± are standard errors." if error is not None else ""
+        how = (
+            f"Contributions are Shapley values, {found.how}: with the start, the mean probability of the answer over those "
+            f"rows, they add up to the probability of the answer, in per cent, that {which} gives.{unsure} Orange speaks "
+            "for the wrong answer, blue against it."
+        )
+    return out, how
 
 
 def _caption(P: FloatArray, classes: list[Any], said: int, own: bool) -> str:

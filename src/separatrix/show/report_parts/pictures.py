@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -57,7 +58,23 @@ def _drawn(display: Display) -> tuple[str, tuple[float, float]]:
     with pyplot().rc_context({"svg.fonttype": "path", "svg.hashsalt": "separatrix"}):
         display.figure_.savefig(held, format="svg", dpi=110, metadata=bare)
     wide, high = display.figure_.get_size_inches()
-    return "data:image/svg+xml;base64," + base64.b64encode(held.getvalue()).decode(), (96 * wide, 96 * high)
+    made = base64.b64encode(lean(held.getvalue().decode("utf-8")).encode()).decode()
+    return f"data:image/svg+xml;base64,{made}", (96 * wide, 96 * high)
+
+
+def lean(svg: str) -> str:
+    """A drawing with lengths to a hundredth of a point, without remarks and line ends.
+
+    >>> lean('<path d="M 0.12345 3 \\nL 1 2"/>\\n<!-- words -->\\n<use x="1.23456" y="2"/>')
+    '<path d="M 0.12 3 L 1 2"/><use x="1.23" y="2"/>'
+    """
+
+    def short(found: re.Match[str]) -> str:
+        inner = re.sub(r"(\.\d{2})\d+", r"\1", " ".join(found.group(2).split()))
+        return f'{found.group(1)}="{inner}"'
+
+    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
+    return re.sub(r">\s+<", "><", re.sub(r'\b(d|x|y)="([^"]*)"', short, svg))
 
 
 def attempt(make: Callable[[], Display]) -> Display | str:

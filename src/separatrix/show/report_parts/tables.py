@@ -41,7 +41,7 @@ def _places(name: str) -> int:
 
 
 def interval_texts(name: str, found: Interval) -> tuple[str, str]:
-    """(the mean, the ends) with as many digits as it takes to tell them apart; no ends where there are none.
+    """(the mean, the ends) with as many digits as tell them apart; no ends where there are none, or nothing is between.
 
     >>> interval_texts("auc", Interval(0.99991, 0.99987, 0.99995))
     ('0.99991', '0.99987 to 0.99995')
@@ -51,8 +51,8 @@ def interval_texts(name: str, found: Interval) -> tuple[str, str]:
     mean = score_text(name, inside.mean, places)
     if name == "seconds" or not (np.isfinite(inside.low) and np.isfinite(inside.high)):
         return mean, ""
-    ends = " to ".join(score_text(name, v, places).removesuffix(" %") for v in (inside.low, inside.high))
-    return mean, ends
+    low, high = (score_text(name, v, places).removesuffix(" %") for v in (inside.low, inside.high))
+    return mean, f"{low} to {high}" if low != high else ""
 
 
 def span_text(name: str, found: Interval) -> str:
