@@ -129,7 +129,7 @@ def ends_of(known: FloatArray) -> tuple[float, float, str, str]:
     >>> ends_of(np.arange(100.0))[2:]
     ('linear', '')
     >>> ends_of(np.r_[np.arange(200.0), 1e6])
-    (0.0, 196.0, 'linear', 'to the 98th percentile; the largest is 1e+06')
+    (0.0, 196.0, 'linear', 'to the 98th percentile; the largest is 1,000,000')
     >>> ends_of(np.logspace(-3, 5, 100))[2:]
     ('log', 'logarithmic')
     """
@@ -144,10 +144,14 @@ def ends_of(known: FloatArray) -> tuple[float, float, str, str]:
     high = b if most - b > HEAVY * wide else most
     cut = []
     if low > least:
-        cut.append(f"from the 2nd percentile; the least is {least:.4g}")
+        cut.append(f"from the 2nd percentile; the least is {_text(least)}")
     if high < most:
-        cut.append(f"to the 98th percentile; the largest is {most:.4g}")
+        cut.append(f"to the 98th percentile; the largest is {_text(most)}")
     return low, high, "linear", "; ".join(cut)
+
+
+def _text(value: float) -> str:
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 and value == round(value) else f"{value:.4g}"
 
 
 def _levels(column: np.ndarray) -> tuple[str, list[int], FloatArray, list[str], str, str]:

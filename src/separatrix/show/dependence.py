@@ -141,7 +141,7 @@ class DependenceDisplay(Display):
         elif self._centred:
             at = float(self.found.mean[self.found.start, self.shown[0]])
             ax.set_ylabel(f"change of {label}")
-            caption = f"From each row's own at the median cell, where the mean is {at:.3g}."
+            caption = f"From each row's own at the median cell, where the mean is {at:.3g}; ticks: tenths of the rows."
         else:
             ax.set_ylabel(label)
         head(ax, look, self.title or _short(self.found.name, 46), caption, keys)
@@ -181,10 +181,7 @@ class DependenceDisplay(Display):
         marks: Any = (inside * 86400.0).astype("datetime64[s]") if found.kind == "date" else inside
         ax.plot(marks, np.zeros(len(inside)), "|", color=look.muted, markersize=8, clip_on=False,
                 transform=ax.get_xaxis_transform(), zorder=5)  # fmt: skip
-        said = f"({found.said})" if found.said else ""
-        name = _short(found.name, 44)
-        gap = " " if len(name) + len(said) < 40 else "\n"
-        ax.set_xlabel(f"{name}{gap + said if said else ''}; ticks at tenths of the rows")
+        ax.set_xlabel(_short(found.name, 44) + (f"\n({found.said})" if found.said else ""))
         if found.kind == "date":
             for label in ax.get_xticklabels():
                 label.set_rotation(20)

@@ -34,6 +34,11 @@ class Plane:
     strip: bool = False
     off: FloatArray | None = None  # distance of each row from the plane, in standard deviations
 
+    @property
+    def projected(self) -> bool:
+        """Whether the axes are directions, not columns."""
+        return self.off is not None
+
 
 def find_plane(table: ShownTable, columns: Any, codes: np.ndarray | None) -> Plane:
     """The plane asked for: None (one or two columns as they are, else "pca"), a pair, "pca" or "lda"."""

@@ -104,16 +104,16 @@ def report_html(
         as_sum, why = None, str(error).rstrip(".")
     words = str(comparison.titles.get(name, name)) if comparison is not None and name else name_of(model)
     heading = title or (f"{words} on {os.path.basename(str(source))}" if source is not None else words)
-    drawn = _pictures(model, X, y, found, classes, words, as_sum, own)
-    going_by, folds = columns(model, X, y, found, classes, comparison, name, words, clock, fitted)
-    wrong = mistakes_part.mistakes(model, found, classes, as_sum, why, X, folds, clock)
+    going_by = columns(model, X, y, found, classes, comparison, name, words, clock, fitted)
+    drawn = _pictures(model, X, y, found, classes, words, as_sum, own, going_by.names)
+    wrong = mistakes_part.mistakes(model, found, classes, as_sum, why, X, going_by.folds, clock)
     panel = whatif.made(model, X, as_sum, why, clock)
     parts = [
         _alerts(comparison, X, y),
         _verdict(model),
         drawn,
         _ranking(comparison),
-        going_by,
+        going_by.section,
         _coefficients(model, X, y, words, fitted, clock),
         section("mistakes", "The worst mistakes", wrong),
         panel.section,
@@ -265,8 +265,9 @@ def _pictures(
     words: str,
     as_sum: Sum | None,
     own: dict[str, Interval],
+    foremost: tuple[str, ...],
 ) -> str:
-    pair = None
+    pair: list[str] | None = list(foremost) or None
     if as_sum is not None:
         order = sorted(
             (f for f in as_sum.forms if f.kind in ("poly", "log", "beta", "stops")), key=lambda f: -f.reach

@@ -7,7 +7,7 @@ ROWS × POINTS predictions a column drawn.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -28,6 +28,14 @@ PARTS = {"importance": 0.45, "dependence": 0.7}  # of the page's seconds
 SLOW = 2.0  # fits that must find room in the time for importances, or rows are cut down
 
 
+class Shown(NamedTuple):
+    """The section; models of folds that were fitted for it, with the rows that each has not seen; columns, foremost first."""
+
+    section: str
+    folds: tuple[tuple[Any, np.ndarray], ...] = ()
+    names: tuple[str, ...] = ()
+
+
 def columns(
     model: BaseEstimator,
     X: Any,
@@ -39,8 +47,8 @@ def columns(
     words: str,
     clock: Clock,
     fitted: bool,
-) -> tuple[str, tuple[tuple[Any, np.ndarray], ...]]:
-    """(the section, models of folds that were fitted for it with the rows that each has not seen)."""
+) -> Shown:
+    """The section, and what else came out."""
     parts, worth, why = [], None, ""
     try:
         worth = _importance(model, X, y, found, classes, comparison, name, clock, fitted)
@@ -64,7 +72,8 @@ def columns(
         parts.append(f'<div class="pictures">{"".join(drawn)}</div>')
     if left:
         parts.append(paragraph(f"Not drawn: {listed(left, 8)}.", "quiet"))
-    return section("columns", "What the model goes by", *parts), () if worth is None else worth.fitted
+    made = section("columns", "What the model goes by", *parts)
+    return Shown(made) if worth is None else Shown(made, worth.fitted, tuple(worth.names))
 
 
 def _importance(
@@ -121,7 +130,8 @@ def _said(worth: Importance) -> str:
 
 
 def _picture(worth: Importance, words: str) -> str:
-    drawn = pictures.attempt(lambda: ImportanceDisplay.from_importance(worth, name=words, theme="light"))
+    title = "Importance of columns, out of fold"
+    drawn = pictures.attempt(lambda: ImportanceDisplay.from_importance(worth, name=words, title=title, theme="light"))
     return paragraph(f"No picture: {drawn}.") if isinstance(drawn, str) else pictures.figure(drawn, wide=False)
 
 

@@ -30,8 +30,8 @@ from separatrix.show.reading import ShownTable, name_of, table_of
 from separatrix.show.report_parts.answers import classes_of
 from separatrix.show.report_parts.sums import MOST_COLUMNS, Form, NotASum, probes, text_at
 
-MOST_NODES = 60_000
-MOST_NUMBERS = 60_000  # of support vectors
+MOST_NODES = 30_000
+MOST_NUMBERS = 50_000  # of support vectors
 CHECKED = 60
 MISS = 1e-6  # of a probability
 KERNELS = ("linear", "poly", "rbf", "sigmoid")

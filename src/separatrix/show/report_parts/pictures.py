@@ -27,7 +27,7 @@ from separatrix.show.report_parts.answers import JudgedAnswers, take
 from separatrix.show.report_parts.sums import Form, Sum, link_of, values_at
 from separatrix.show.report_parts.words import cell_text, h
 
-MOST_ROWS = 1_500  # points of a picture
+MOST_ROWS = 700  # points of a picture
 MOST_CELLS = 40_000_000  # points of a plane times the columns of the table
 LIKE = 6  # classes from which those often confused stand side by side
 MOST_WIDE = 3_000  # columns, beyond which no plane through them is drawn
@@ -107,9 +107,10 @@ def regions(model: BaseEstimator, X: Any, y: ArrayLike, names: list[str] | None 
     found = over("lda" if X.shape[1] > 2 else None)
     if not isinstance(found, str) or hasattr(X, "tocsr"):
         return found
-    if names is None:
-        table = ShownTable(X)
-        names = [name for name, number in zip(table.names, table.numeric) if number][:2]
+    table = ShownTable(X)
+    numeric = [name for name, number in zip(table.names, table.numeric) if number]
+    names = [*(name for name in names or () if name in numeric), *numeric]
+    names = list(dict.fromkeys(names))[:2]
     return found if len(names) < 2 else over(tuple(names))
 
 
