@@ -37,7 +37,9 @@ def model():
 def test_what_matters_stands_above_what_does_not(metric):
     X, codes = table()
     found = importance(model(), X, codes, np.array([0, 1]), codes, metric=metric)
-    assert set(found.names[:2]) == {"size", "sky"} and found.columns[0] == list(X.columns).index(found.names[0])
+    assert set(found.names[:2]) == {"size", "sky"} and found.columns[0] == list(X.columns).index(
+        found.names[0]
+    )
     own = dict(zip(found.names, found.drop))
     assert own["size"].low > 0
     for name in ("noise", "word"):

@@ -81,7 +81,7 @@ def test_trees_are_exact(name, classes):
     X, y = numbers(classes=classes, gaps=not theirs)
     model = make_pipeline(StandardScaler(), TREES[name]).fit(X, y) if not theirs else TREES[name].fit(X, y)
     found = contributions(model, X[:3], X[10:22])
-    assert found.error is None and "trees" in found.how or name == "tree"
+    assert (found.error is None and "trees" in found.how) or name == "tree"
     both = np.vstack([X[:3], X[10:22]])
     for i in range(3):
         assert found.adds[i] == pytest.approx(

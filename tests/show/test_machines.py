@@ -74,7 +74,11 @@ def states(found, table, rows):
                 state[str(j)] = known.index(cell) if cell in known else None
             elif form.kind != "held":
                 state[str(j)] = cell
-        if all(state[str(j)] is not None or f.kind != "levels" for j, f in enumerate(found.forms) if str(j) in state):
+        if all(
+            state[str(j)] is not None or f.kind != "levels"
+            for j, f in enumerate(found.forms)
+            if str(j) in state
+        ):
             kept.append(i)
             out.append(state)
     return kept, out

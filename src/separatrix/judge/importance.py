@@ -140,7 +140,13 @@ def importance(
 
 
 def _ordered(
-    metric: str, names: list[str], columns: list[int], drop: list[Interval], score: float, how: str, level: float
+    metric: str,
+    names: list[str],
+    columns: list[int],
+    drop: list[Interval],
+    score: float,
+    how: str,
+    level: float,
 ) -> Importance:
     order = sorted(range(len(columns)), key=lambda c: -drop[c].mean)
     places = [columns[c] for c in order]

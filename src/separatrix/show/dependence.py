@@ -90,7 +90,14 @@ class DependenceDisplay(Display):
             asked = list(labels) if isinstance(labels, (list, tuple, np.ndarray)) else [labels]
             shown = codes_of(classes, asked, len(asked)).tolist()
         return cls.from_dependence(
-            found, classes.tolist(), name=name_of(model), shown=shown, single=single, title=title, ax=ax, theme=theme
+            found,
+            classes.tolist(),
+            name=name_of(model),
+            shown=shown,
+            single=single,
+            title=title,
+            ax=ax,
+            theme=theme,
         )
 
     @classmethod
@@ -121,7 +128,9 @@ class DependenceDisplay(Display):
     def alt_text(self) -> str:
         k, found = self.shown[0], self.found
         mean = found.mean[:, k]
-        text = f"P({self.classes[k]}) as {found.name} moves and all else stays, over {len(found.lines)} rows: "
+        text = (
+            f"P({self.classes[k]}) as {found.name} moves and all else stays, over {len(found.lines)} rows: "
+        )
         if found.kind == "levels":
             low, high = found.labels[int(mean.argmin())], found.labels[int(mean.argmax())]
             return text + f"least for {low}, {mean.min():.3g}, most for {high}, {mean.max():.3g}."
@@ -166,7 +175,13 @@ class DependenceDisplay(Display):
                 moved = found.lines[: self.single, :, k]
                 moved = moved - moved[:, found.start, None]
                 ax.plot(at, moved.T, color=look.muted, linewidth=0.7, alpha=0.35, zorder=2)
-            ax.plot(at, mean, marker=MARKERS[i] if len(at) < 12 else None, markersize=4, **look.line(i) | {"zorder": 4})
+            ax.plot(
+                at,
+                mean,
+                marker=MARKERS[i] if len(at) < 12 else None,
+                markersize=4,
+                **look.line(i) | {"zorder": 4},
+            )
             keys.append(key(_short(str(self.classes[k])) if len(self.shown) > 1 else "mean", **look.line(i)))
             if found.missing is not None:
                 gone = float(self._drawn(found.missing[:, k].mean(), k))
@@ -210,7 +225,9 @@ class DependenceDisplay(Display):
 
     def _room(self, ax: Any) -> None:
         """At least a tenth of the whole range, so that a flat line looks flat."""
-        lines = [v for line in ax.lines for v in np.ravel(line.get_ydata()) if line.get_transform() is ax.transData]
+        lines = [
+            v for line in ax.lines for v in np.ravel(line.get_ydata()) if line.get_transform() is ax.transData
+        ]
         if self.found.missing is not None:
             lines += [float(self._drawn(self.found.missing[:, k].mean(), k)) for k in self.shown]
         low, high = min(lines), max(lines)

@@ -104,7 +104,9 @@ class ImportanceDisplay(Display):
                 ax.plot([drop.low, drop.high], [place, place], color=look.colours[0], linewidth=1.8, zorder=2)
             full = drop.low > 0 or drop.high < 0
             face: Any = look.colours[0] if full else look.ground
-            ax.plot(drop.mean, place, "o", color=look.colours[0], markerfacecolor=face, markersize=6.5, zorder=3)
+            ax.plot(
+                drop.mean, place, "o", color=look.colours[0], markerfacecolor=face, markersize=6.5, zorder=3
+            )
         names = [n if len(n) <= WIDEST else n[: WIDEST - 1] + "…" for n in found.names[:shown]]
         ax.set_yticks(range(shown), names, fontsize=SMALL)
         ax.set_ylim(shown - 0.4, -0.6)

@@ -184,7 +184,13 @@ def tick_text(value: float) -> str:
     ('200,000', '15 M', '−2e-05', '0')
     """
     size = abs(value)
-    text = f"{value / 1e6:g} M" if 1e7 <= size < 1e12 else f"{value:,.0f}" if 1e4 <= size < 1e7 else f"{value:.4g}"
+    text = (
+        f"{value / 1e6:g} M"
+        if 1e7 <= size < 1e12
+        else f"{value:,.0f}"
+        if 1e4 <= size < 1e7
+        else f"{value:.4g}"
+    )
     return text.replace("-", "−", 1) if value < 0 else text
 
 

@@ -25,8 +25,8 @@ from separatrix.judge.facts import read_X
 from separatrix.judge.scores import METRICS, Interval
 from separatrix.show.look import Display
 from separatrix.show.reading import check_fitted, last_step, name_of
-from separatrix.show.report_parts import mistakes as mistakes_part
 from separatrix.show.report_parts import classes as by_class
+from separatrix.show.report_parts import mistakes as mistakes_part
 from separatrix.show.report_parts import pictures, tables, whatif
 from separatrix.show.report_parts.answers import SCORES, JudgedAnswers, classes_of, judged, scores
 from separatrix.show.report_parts.clock import Clock
@@ -106,8 +106,8 @@ def report_html(
     heading = title or (f"{words} on {os.path.basename(str(source))}" if source is not None else words)
     going_by = columns(model, X, y, found, classes, comparison, name, words, clock, fitted)
     drawn = _pictures(model, X, y, found, classes, words, as_sum, own, going_by.names)
-    wrong = mistakes_part.mistakes(model, found, classes, as_sum, why, X, going_by.folds, clock)
     panel = whatif.made(model, X, as_sum, why, clock)
+    wrong = mistakes_part.mistakes(model, found, classes, as_sum, why, X, going_by.folds, clock)
     parts = [
         _alerts(comparison, X, y),
         _verdict(model),
@@ -276,15 +276,15 @@ def _pictures(
     made: list[str] = []
     missing: list[str] = []
 
-    def add(what: str, display: Display | str, caption: str = "", wide: bool = False) -> None:
+    def add(what: str, display: Display | str, wide: bool = False, full: bool = False) -> None:
         if isinstance(display, str):
             missing.append(f"{what}: {display}")
         else:
-            made.append(pictures.figure(display, caption, wide=wide))
+            made.append(pictures.figure(display, wide=wide, full=full))
 
     add("Decision regions", pictures.regions(model, X, y, pair))
     add("Calibration", pictures.calibration(found, classes, words))
-    add("Confusion", pictures.confusion(found, classes, words), wide=len(classes) > WIDE_FROM)
+    add("Confusion", pictures.confusion(found, classes, words), full=len(classes) > WIDE_FROM)
     if len(classes) == 2:
         add("ROC", pictures.roc(found, classes, own.get("auc")))
         add("Precision and recall", pictures.precision_recall(found, classes))

@@ -93,7 +93,9 @@ def run(
     chance = ", ".join(f"P({names[c]}) = {P[c]:.6g}" for c in ((k, r) if len(names) > 2 else (k,)))
     whole = found.of == "log-odds"
     say.result(f"row {row} of {data}: {answer}   {chance}", "bold")
-    what = f"log-odds of {names[k]} against {names[r]}: {total:+.6g}" if whole else f"P({names[k]}): {total:.6g}"
+    what = (
+        f"log-odds of {names[k]} against {names[r]}: {total:+.6g}" if whole else f"P({names[k]}): {total:.6g}"
+    )
     say.result(f"{what}, the sum of")
     wide = max([len("start"), *(len(f"{p.column} = {p.cell}"[:60]) for p in parts[:top])])
     say.result(f"  {'start':<{wide}}  {base:+10.4f}   ({how})")
@@ -199,9 +201,7 @@ def _by_shares(kept: Kept, pool: Any, one: Any, k: int) -> Explained:
     return Explained(float(found.base[k]), parts, float(found.output[0, k]), how, "probability")
 
 
-def _by_columns(
-    score: Callable[[Any], Any], pool: Any, one: Any
-) -> Explained:
+def _by_columns(score: Callable[[Any], Any], pool: Any, one: Any) -> Explained:
     from separatrix.show.additive import MISS, Additive, worst_miss
     from separatrix.show.reading import table_of
     from separatrix.show.report_parts.answers import take
@@ -222,9 +222,7 @@ def _by_columns(
     return Explained(start, parts, float(seen[0]), "a row of usual cells: medians, most frequent words")
 
 
-def _by_words(
-    encoder: Any, score: Callable[[Any], Any], one: Any
-) -> Explained:
+def _by_words(encoder: Any, score: Callable[[Any], Any], one: Any) -> Explained:
     from separatrix.show.report_parts.pieces import entries
 
     row = encoder.transform(one)

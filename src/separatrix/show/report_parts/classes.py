@@ -42,7 +42,9 @@ def per_class(found: JudgedAnswers, classes: list[Any]) -> str:
     k = len(classes)
     matrix = matrix_of(found, k)
     precision, recall, f1 = rates(matrix)
-    order = np.arange(k) if k <= FOLDED else np.argsort(np.where(np.isnan(recall), 2.0, recall), kind="stable")
+    order = (
+        np.arange(k) if k <= FOLDED else np.argsort(np.where(np.isnan(recall), 2.0, recall), kind="stable")
+    )
     rows = [
         [classes[c], f"{int(matrix[c].sum()):,}", _share(precision[c]), _share(recall[c]), _f1(f1[c])]
         for c in order
@@ -50,7 +52,9 @@ def per_class(found: JudgedAnswers, classes: list[Any]) -> str:
     mean = ["mean over classes", f"{int(matrix.sum()):,}"]
     mean += [_share(_mean(precision)), _share(_mean(recall)), _f1(_mean(f1))]
     heads = ["class", "rows", "precision", "recall", "F1"]
-    caption = "Class by class: precision is the share of its calls that are right, recall that of its rows found"
+    caption = (
+        "Class by class: precision is the share of its calls that are right, recall that of its rows found"
+    )
     if k <= FOLDED:
         return table(heads, [*rows, mean], caption=caption)
     first = table(heads, [*rows[:FOLDED], mean], caption=f"{caption}; the {FOLDED} of {k} least found")

@@ -131,8 +131,12 @@ def _said(worth: Importance) -> str:
 
 def _picture(worth: Importance, words: str) -> str:
     title = "Importance of columns, out of fold"
-    drawn = pictures.attempt(lambda: ImportanceDisplay.from_importance(worth, name=words, title=title, theme="light"))
-    return paragraph(f"No picture: {drawn}.") if isinstance(drawn, str) else pictures.figure(drawn, wide=False)
+    drawn = pictures.attempt(
+        lambda: ImportanceDisplay.from_importance(worth, name=words, title=title, theme="light")
+    )
+    return (
+        paragraph(f"No picture: {drawn}.") if isinstance(drawn, str) else pictures.figure(drawn, wide=False)
+    )
 
 
 def _table(worth: Importance) -> str:

@@ -89,7 +89,12 @@ def _head(model: BaseEstimator) -> tuple[Reading, Reading, dict[str, Any], str]:
     if isinstance(inner, (SVC, NuSVC)):
         many = len(inner.support_)
         data = kernel_data(inner)
-        return lambda X: _dense(ahead(X)), lambda Z: _by_kernel(inner, Z), data, f"from its {many:,} support vectors"
+        return (
+            lambda X: _dense(ahead(X)),
+            lambda Z: _by_kernel(inner, Z),
+            data,
+            f"from its {many:,} support vectors",
+        )
     raise NotASum(f"{name_of(model)} is neither a sum over columns, nor trees, nor a kernel machine")
 
 
@@ -169,7 +174,11 @@ def kernel_data(machine: Any) -> dict[str, Any]:
 
 def _by_kernel(machine: Any, Z: FloatArray) -> FloatArray:
     """P (n, K) as the page computes it."""
-    vectors, gamma, coef0 = _dense(machine.support_vectors_), float(machine._kernel().gamma), float(machine.coef0)
+    vectors, gamma, coef0 = (
+        _dense(machine.support_vectors_),
+        float(machine._kernel().gamma),
+        float(machine.coef0),
+    )
     if machine.kernel == "rbf":
         K = np.exp(-gamma * np.square(Z[:, None, :] - vectors).sum(axis=2))
     else:
@@ -179,15 +188,15 @@ def _by_kernel(machine: Any, Z: FloatArray) -> FloatArray:
         elif machine.kernel == "sigmoid":
             K = np.tanh(gamma * K + coef0)
     coef = np.asarray(machine._read_back(), dtype=float).reshape(len(vectors), -1)
-    return shares(machine.calibration_, K @ coef + machine.intercept_, len(machine.classes_), machine._coupled)
+    return shares(
+        machine.calibration_, K @ coef + machine.intercept_, len(machine.classes_), machine._coupled
+    )
 
 
 # ---- columns ----
 
 
-def _forms(
-    table: ShownTable, features: list[list[int]], read: Reading, model: BaseEstimator
-) -> list[Form]:
+def _forms(table: ShownTable, features: list[list[int]], read: Reading, model: BaseEstimator) -> list[Form]:
     """The block of each column at its probes, and how far the answer moves with them."""
     asked = [(j, probes(table, j)) for j in range(table.p)]
     rows = table.moved(asked)

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
-from separatrix.judge.shapley import contributions
+from separatrix.judge.shapley import Contributions, contributions
 from separatrix.show.reading import ShownTable
 from separatrix.show.report_parts.answers import JudgedAnswers, take
 from separatrix.show.report_parts.clock import Clock
@@ -147,7 +147,9 @@ Folds = tuple[tuple[Any, np.ndarray], ...]
 def _unseen(model: BaseEstimator, folds: Folds, found: JudgedAnswers, places: np.ndarray) -> list[Any]:
     """For each row the model of a fold that has not seen it, else the model itself."""
     known = [next((m for m, held in folds if (held == row).any()), None) for row in places]
-    whole = found.own or any(m is None for m in known)  # one kind of model for all, so that one sentence is true of all
+    whole = found.own or any(
+        m is None for m in known
+    )  # one kind of model for all, so that one sentence is true of all
     return [model] * len(places) if whole else known
 
 
@@ -161,33 +163,41 @@ def _of_shares(
     if clock.is_late("contributions of columns to the worst mistakes"):
         return "no time was left"
     behind = np.sort(np.random.default_rng(0).permutation(X.shape[0])[:BEHIND])
-    out: list[str] = []
-    behind, seconds = take(X, behind), clock.share(PART)
-    used = Clock(seconds)
-    how = unsure = ""
+    out = [""] * len(pairs)
+    used, behind = Clock(clock.share(PART)), take(X, behind)
+    how = ""
+    for model in dict.fromkeys(models):  # rows of one model are explained together
+        mine = [i for i, m in enumerate(models) if m is model]
+        if how and used.is_late(""):
+            clock.late.append("contributions of columns to some of the worst mistakes")
+            break
+        try:
+            found = contributions(model, take(cells, mine), behind, seconds=used.share(1.0))
+        except (TypeError, ValueError) as error:
+            return str(error).rstrip(".")
+        for at, i in enumerate(mine[: len(found.adds)]):
+            said = pairs[i][0]
+            error = None if found.error is None else 100 * found.error[at, :, said]
+            texts = [text_at(column, column[i : i + 1].tolist()[0])[:24] for column in given.columns]
+            caption = f"Its parts: {chance(classes[said], found.output[at, said])}"
+            c, base = 100 * found.adds[at, :, said], 100 * float(found.base[said])
+            out[i] = _pushes(base, c, given.names, texts, "columns", caption, error)
+        if len(found.adds) < len(mine):
+            clock.late.append("contributions of columns to some of the worst mistakes")
+        how = how or _how(found, own, anew)
+    return out, how
+
+
+def _how(found: Contributions, own: bool, anew: bool) -> str:
     which = "the model" if own else "the model fitted to all rows"
     if anew:
         which = "the model fitted anew without the row's fold, with the settings it has,"
-    for i, (said, _) in enumerate(pairs):
-        if i and used.is_late(""):
-            clock.late.append("contributions of columns to some of the worst mistakes")
-            return out + [""] * (len(pairs) - i), how
-        try:
-            found = contributions(models[i], take(cells, [i]), behind)
-        except (TypeError, ValueError) as error:
-            return str(error).rstrip(".")
-        c, base = 100 * found.adds[0, :, said], 100 * float(found.base[said])
-        error = None if found.error is None else 100 * found.error[0, :, said]
-        texts = [text_at(column, column[i : i + 1].tolist()[0])[:24] for column in given.columns]
-        caption = f"Its parts: {chance(classes[said], found.output[0, said])}"
-        out.append(_pushes(base, c, given.names, texts, "columns", caption, error))
-        unsure = " Figures behind ± are standard errors." if error is not None else ""
-        how = (
-            f"Contributions are Shapley values, {found.how}: with the start, the mean probability of the answer over those "
-            f"rows, they add up to the probability of the answer, in per cent, that {which} gives.{unsure} Orange speaks "
-            "for the wrong answer, blue against it."
-        )
-    return out, how
+    unsure = " Figures behind ± are standard errors." if found.error is not None else ""
+    return (
+        f"Contributions are Shapley values, {found.how}: with the start, the mean probability of the answer over those rows, "
+        f"they add up to the probability of the answer, in per cent, that {which} gives.{unsure} Orange speaks for the wrong "
+        "answer, blue against it."
+    )
 
 
 def _caption(P: FloatArray, classes: list[Any], said: int, own: bool) -> str:

@@ -35,15 +35,19 @@ RULERS = 10  # columns of a nomogram
 LARGEST = 20  # coefficients
 
 
-def figure(display: Display, caption: str = "", *, wide: bool = False) -> str:
-    """A display already drawn in the light theme, as a figure of the page; it is closed afterwards."""
+def figure(display: Display, caption: str = "", *, wide: bool = False, full: bool = False) -> str:
+    """A display already drawn in the light theme, as a figure of the page; it is closed afterwards.
+
+    ``wide`` takes the page's width and is pushed aside by finger on a telephone; ``full`` is never drawn smaller there.
+    """
     alt = " ".join(str(display.alt_text).split())
     light, size = _drawn(display)
     display.close()
     display.plot(theme="dark")
     dark, _ = _drawn(display)
     display.close()
-    mark = f' class="wide" tabindex="0" role="group" aria-label="{h(alt)}"' if wide else ""
+    kind = "wide full" if full else "wide"
+    mark = f' class="{kind}" tabindex="0" role="group" aria-label="{h(alt)}"' if wide or full else ""
     words = f"<figcaption>{h(caption)}</figcaption>" if caption else ""
     return (
         f'<figure{mark}><picture><source media="screen and (prefers-color-scheme: dark)" '

@@ -51,13 +51,16 @@ class Surrogate:
         except (TypeError, ValueError) as error:
             raise NotASum(str(error)) from None
         if table.p > MOST:
-            raise NotASum(f"the table has {table.p:,} columns, and a copy of the model is made of at most {MOST}")
-        rng = np.random.default_rng(seed)
-        drawn = _drawn(table, rng)
+            raise NotASum(
+                f"the table has {table.p:,} columns, and a copy of the model is made of at most {MOST}"
+            )
+        bins = [_bins(table, j) for j in range(table.p)]
+        if all(len(own) < 2 for own in bins):
+            raise NotASum("the columns are texts or constants, for which a panel has no control")
+        drawn = _drawn(table, np.random.default_rng(seed))
         P = np.asarray(model.predict_proba(table.rows(ROWS, drawn)), dtype=float)
         usual = np.asarray(model.predict_proba(table.rows(1, {})), dtype=float)
         s, start = _scores(P), _scores(usual)[0]
-        bins = [_bins(table, j) for j in range(table.p)]
         place = [_places(table, j, bins[j], drawn[j]) for j in range(table.p)]
         few = int(ROWS * FITTED)
         values = _fitted(bins, place, table, s[:few] - start, few)
@@ -128,7 +131,11 @@ def _places(table: ShownTable, j: int, bins: list[Any], cells: Any) -> np.ndarra
         return np.array([place.get(None if v is None or v != v else v, usual) for v in cells], dtype=np.intp)
     x = np.asarray(cells, dtype=float)
     stops = np.array([b for b in bins if b == b])
-    near = np.abs(np.nan_to_num(x)[:, None] - stops).argmin(axis=1) if len(stops) else np.zeros(len(x), dtype=int)
+    near = (
+        np.abs(np.nan_to_num(x)[:, None] - stops).argmin(axis=1)
+        if len(stops)
+        else np.zeros(len(x), dtype=int)
+    )
     return np.where(np.isnan(x), len(bins) - 1, near).astype(np.intp)
 
 

@@ -55,7 +55,7 @@ def made(model: BaseEstimator, X: Any, as_sum: Sum | None, why: str, clock: Cloc
         copied = Surrogate.of(model, X)
     except NotASum as error:
         reasons.append(str(error).rstrip("."))
-        told = "; ".join(dict.fromkeys(reasons[1:] if len(reasons) > 2 else reasons))
+        told = "; ".join(dict.fromkeys((reasons[0], reasons[-1])))
         return Made(_section(paragraph(f"There is no panel to try other cells: {told}.")), None)
     warned = (
         f"This is not the model: {name_of(model)} is too large for a page ({reasons[-1]}). It is a copy, a sum over columns "
@@ -85,6 +85,7 @@ def panel(found: Sum | Machine) -> str:
         folded = f'<details><summary>{many}, of less effect</summary><div class="controls">{inside}</div></details>'
     note = f'<p class="quiet">Held at their usual cell: {h(", ".join(held[:8]))}.</p>' if held else ""
     classes = [str(c) for c in found.classes]
+    focus = ' tabindex="0" role="group" aria-label="probabilities of all classes"' if len(classes) > 8 else ""
     bars = "".join(
         f'<div class="bar-row"><span class="bar-name">{h(label)}</span><span class="bar"><span class="fill c{k % 8}" '
         f'id="whatif-bar-{k}"></span></span><output class="bar-value" id="whatif-p-{k}" aria-live="off">–</output>'
@@ -94,7 +95,7 @@ def panel(found: Sum | Machine) -> str:
     return (
         '<form id="whatif" class="whatif" autocomplete="off">'
         f'<div class="answer"><p class="answer-line"><strong id="whatif-class" aria-live="polite">–</strong> '
-        f'<span id="whatif-share" class="big">–</span></p>{bars}'
+        f'<span id="whatif-share" class="big">–</span></p><div class="bars"{focus}>{bars}</div>'
         '<p><button type="reset" id="whatif-reset">Back to the usual row</button></p></div>'
         f'<div class="sides"><div class="controls">{controls}</div>{folded}{note}</div></form>'
     )
