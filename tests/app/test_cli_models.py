@@ -219,7 +219,7 @@ def test_what_has_no_explanation_says_so(mixed, run):
     names = json.loads(
         run("explain", mixed / "extra-trees.sepx", mixed / "mixed.csv", "--row", 1, "--json")[1]
     )["probabilities"]
-    asked = ("--row", 1, "--against", list(names)[0])
+    asked = ("--row", 1, "--against", next(iter(names)))
     code, _, said = run("explain", mixed / "extra-trees.sepx", mixed / "mixed.csv", *asked)
     assert code == 1 and one_sentence(said) and "leave out --against" in said
     code, _, said = run("explain", mixed / "logistic.sepx", mixed / "mixed.csv", "--row", 91)

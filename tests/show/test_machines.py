@@ -1,4 +1,6 @@
-"""What the page computes of trees, forests and kernel machines, run by node, is predict_proba; a copy says how near it is."""
+"""What the page computes of trees, forests and kernel machines, run by node, is predict_proba; a copy says how near
+it is.
+"""
 
 import json
 import shutil
@@ -62,8 +64,8 @@ MODELS = {
 
 
 def states(found, table, rows):
-    """Rows of the table as the script's states: places of levels, numbers, null for a gap; rows a list has no place for
-    are left out."""
+    """Rows of the table as the script's states: places of levels, numbers, null for a gap; rows a list has no place
+    for are left out."""
     kept, out = [], []
     for i in rows:
         state = {}

@@ -1,4 +1,4 @@
-"""Rows put together from the cells of other rows:  cell (i, j) of the new table = cell (places_ij, j) of the given one.
+"""Rows put together from the cells of other rows:  cell (i, j) of the new table = cell (places_ij, j) of another.
 
     mixed(X, rows, {j: places})     the rows asked for, whose column j holds the cells of the rows ``places``
 

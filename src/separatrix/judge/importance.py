@@ -4,9 +4,10 @@
     mean over folds ± t_{J−1} √((1/J + n_test/n_train) s²)        (Nadeau and Bengio 2003, as scores are)
 
 The model is fitted anew to each fold, with the settings that it has, and judged on the rows of that fold; or, where
-test rows are given, it is judged as it is, with bootstraps of those rows. A column is shuffled as it stands in the table:
-a word, a date or a text is one. Of more than SCREENED columns those with the largest drop on the first fold are looked at
-on the others. Breiman (2001); notes [6321] "Bagging". Row V4. Cost: folds × (a fit + columns × times predictions).
+test rows are given, it is judged as it is, with bootstraps of those rows. A column is shuffled as it stands in the
+table: a word, a date or a text is one. Of more than SCREENED columns those with the largest drop on the first fold
+are looked at on the others. Breiman (2001); notes [6321] "Bagging". Row V4. Cost: folds × (a fit + columns × times
+predictions).
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ class Importance:
     """``names`` of columns, most important first, and the ``drop`` of each with its interval, in units of ``metric``.
 
     ``how`` says in a sentence what was done; ``score`` is the mean score of the rows as they are; ``columns`` are the
-    places of the names in the table; ``of`` counts the columns there are; ``fitted`` are the models of the folds and the
-    rows that each has not seen.
+    places of the names in the table; ``of`` counts the columns there are; ``fitted`` are the models of the folds
+    and the rows that each has not seen.
     """
 
     metric: str
@@ -127,7 +128,8 @@ def importance(
     ratio = float(np.mean([len(b) / len(a) for a, b in pairs]))
     many = len(drops)
     how = (
-        f"On {many} fold{'s' * (many > 1)}, the model fitted anew {said or ''}without the fold and with the settings it "
+        f"On {many} fold{'s' * (many > 1)}, the model fitted anew {said or ''}without the fold and with the "
+        f"settings it "
         f"has, and judged on at most {ROWS:,} rows of the fold with one column shuffled at a time"
     )
     if screened:
@@ -172,8 +174,8 @@ def _as_it_is(
         worse = [shuffler.worse(codes[r], _part(plain, r), _part(after, r)) for r in draws]
         known = np.array([w for w in worse if np.isfinite(w)])
         mean = shuffler.worse(codes, plain, after)
-        ends = np.quantile(known, [(1 - level) / 2, (1 + level) / 2]) if len(known) else [np.nan, np.nan]
-        drop.append(Interval(mean, float(ends[0]), float(ends[1])))
+        low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2]) if len(known) else (np.nan, np.nan)
+        drop.append(Interval(mean, float(low), float(high)))
     how = f"On {len(codes):,} rows it had not seen, one column shuffled at a time"
     if len(columns) < len(names):
         how += f"; the {KEPT} of {len(names):,} columns that mattered most on {FEW_ROWS} of them"
@@ -217,7 +219,7 @@ class _Shuffler:
         return P.argmax(axis=1), P
 
     def shuffled(self, model: BaseEstimator, table: Any, asked: list[tuple[int, int]]) -> Iterator[Answers]:
-        """Answers to the rows with column j shuffled, for each (j, number of the shuffle) asked for; some at a time."""
+        """Answers to the rows with column j shuffled, for each (j, number of the shuffle); some at a time."""
         n = int(table.shape[0])
         some = max(1, BLOCK // n)
         for a in range(0, len(asked), some):

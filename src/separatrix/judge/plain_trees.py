@@ -1,9 +1,10 @@
 """Trees and forests as plain arrays, and which side of each node a row is on.
 
-    f(x) = (1/M) Σ_m value of the leaf of tree m that x falls into,      left ⇔ x_j ≤ threshold (or its level is in the set)
+    f(x) = (1/M) Σ_m value of the leaf of tree m that x falls into,    left ⇔ x_j ≤ threshold (or its level is listed)
 
 Read from this library's trees, forests and bags of trees, and from scikit-learn's trees and forests; None of anything
-else. A missing cell goes where the node sends it. Row V4. Shapes: cells (n, q) as the trees read them. Cost: O(nodes).
+else. A missing cell goes where the node sends it. Row V4. Shapes: cells (n, q) as the trees read them. Cost:
+O(nodes).
 """
 
 from __future__ import annotations
@@ -76,7 +77,8 @@ class PlainForest:
 
     def mean(self, cells: FloatArray) -> FloatArray:
         """The trees' mean value of each row (n, K)."""
-        cells, total = self.cast(cells), 0.0
+        cells = self.cast(cells)
+        total: Any = 0.0
         for tree in self.trees:
             left = tree.goes_left(cells)
             at = np.zeros(len(cells), dtype=np.intp)

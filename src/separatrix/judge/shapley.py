@@ -1,11 +1,12 @@
 """What each column adds to a model's answer for a row, against a sample of other rows: Shapley values.
 
-    v(S) = mean_b f(x_S, b_rest),     φ_j = Σ_{S ∌ j} |S|!(p − |S| − 1)!/p! · (v(S ∪ j) − v(S)),     v(∅) + Σ_j φ_j = f(x)
+    v(S) = mean_b f(x_S, b_rest),    φ_j = Σ_{S ∌ j} |S|!(p − |S| − 1)!/p! · (v(S ∪ j) − v(S)),    v(∅) + Σ_j φ_j =
+    f(x)
 
     trees         exact, from the leaves (tree_shapley.py)
     p ≤ 10        exact, over all 2ᵖ sets of columns
-    else          the mean over random orders of the columns, each with its reverse and a background row of its own; the
-                  sum stays exact, and each φ_j has a standard error
+    else          the mean over random orders of the columns, each with its reverse and a background row of its own;
+                  the sum stays exact, and each φ_j has a standard error
 
 f is P(k | x) of each class, or any function of rows (n, K). A column that is a word, a date or a text is one column.
 Shapley (1953); Štrumbelj and Kononenko (2014). Row V4. Cost a row: 2ᵖ·B predictions, or ORDERS·(p + 1).
@@ -40,8 +41,8 @@ BY_COLUMN = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
 class Contributions:
     """What p columns add to the answers for n rows: ``adds`` (n, p, K), ``base`` (K,), ``output`` (n, K).
 
-    ``base`` + Σ_j ``adds`` is ``output``; ``error`` (n, p, K) are standard errors, None where all is exact; ``how`` says
-    what was done, in words; n may be less than asked, where time was up.
+    ``base`` + Σ_j ``adds`` is ``output``; ``error`` (n, p, K) are standard errors, None where all is exact; ``how``
+    says what was done, in words; n may be less than asked, where time was up.
     """
 
     names: list[str]
@@ -88,8 +89,9 @@ def shapley(
         raise ValueError(f"the table has {p:,} columns, and {MOST} are the most whose parts are told apart")
     both = joined_rows(X, background)
     n, B = _rows(X), _rows(background)
-    one = _by_sets if p <= EXACT else _by_orders
-    adds, errors = [], []
+    one: Callable[..., tuple[FloatArray, FloatArray | None]] = _by_sets if p <= EXACT else _by_orders
+    adds: list[FloatArray] = []
+    errors: list[FloatArray | None] = []
     for i in range(n):
         value, error = one(f, both, i, n + np.arange(B), p, np.random.default_rng([seed, i]))
         adds.append(value)
@@ -102,7 +104,8 @@ def shapley(
     how = f"exact over all sets of {p} columns, against {B} rows of the table"
     if p > EXACT:
         how = f"estimated from {ORDERS} orders of the {p} columns, against {B} rows of the table"
-    error = None if p <= EXACT else np.stack(errors)
+    known = [e for e in errors if e is not None]
+    error = np.stack(known) if known else None
     return Contributions(names, base, np.stack(adds), output, error, how)
 
 
@@ -180,8 +183,10 @@ def _of_trees(
     names = names_of(background)
     adds = tree_shapley(forest, source, len(names), cells, behind)
     base = forest.mean(behind).mean(axis=0)
-    how = f"exact, from the leaves of {len(forest.trees)} tree{'s' * (len(forest.trees) > 1)}, against {_rows(behind)} "
-    return Contributions(names, base, adds, output, None, how + "rows of the table")
+    count = len(forest.trees)
+    trees = "a tree" if count == 1 else f"{count} trees"
+    how = f"exact, from the leaves of {trees}, against {_rows(behind)} rows of the table"
+    return Contributions(names, base, adds, output, None, how)
 
 
 def seen_forest(

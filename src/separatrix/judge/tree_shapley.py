@@ -3,9 +3,9 @@
     φ_j = Σ_leaves value · { (u−1)! v!/(u+v)!  of j ∈ U,   −u! (v−1)!/(u+v)!  of j ∈ V },   u = |U|, v = |V|
 
 For a leaf and b, U are the columns on its path whose conditions x meets and b does not, V those that b meets and x
-does not; a path with a column whose conditions neither meets adds nothing. The leaf is reached by the columns S from x
-exactly where U ⊆ S and V ∩ S = ∅. Lundberg et al. (2020), the interventional case. Conditions are gathered by the
-table's column, so that a word of many 0-1 columns is one. Row V4. Shapes: x (q,), background (B, q).
+does not; a path with a column whose conditions neither meets adds nothing. The leaf is reached by the columns S
+from x exactly where U ⊆ S and V ∩ S = ∅. Lundberg et al. (2020), the interventional case. Conditions are gathered
+by the table's column, so that a word of many 0-1 columns is one. Row V4. Shapes: x (q,), background (B, q).
 Cost: O(B · conditions) for the background, and O(B · open leaves · depth) a row.
 """
 
@@ -24,7 +24,8 @@ from separatrix.judge.plain_trees import PlainForest, PlainTree
 class Paths:
     """The conditions on the ways to the leaves: ``node`` and ``left`` (c,), grouped by (leaf, column).
 
-    ``begins`` (g,) where a group begins, ``column`` (g,) of it; ``first`` (leaves,) the first group of a leaf; ``value``
+    ``begins`` (g,) where a group begins, ``column`` (g,) of it; ``first`` (leaves,) the first group of a leaf;
+    ``value``
     (leaves, K).
     """
 

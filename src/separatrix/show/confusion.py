@@ -1,7 +1,8 @@
 """What was said of what there was:  counts C_kl of rows of class k that were called l.
 
-Colour is the share of the row, so that a rare class shows as well as a frequent one. Beyond LEGIBLE classes cells carry
-no figures, their colour is that of the square root, so that a few mistakes show, and the largest are named beside it
+Colour is the share of the row, so that a rare class shows as well as a frequent one. Beyond LEGIBLE classes cells
+carry no figures, their colour is that of the square root, so that a few mistakes show, and the largest are named
+beside it
 (:func:`largest`). Classes may stand so that those often confused are neighbours (:func:`by_likeness`). Row V4.
 Cost O(n + K²), O(K³) for the order.
 """

@@ -150,7 +150,8 @@ class DependenceDisplay(Display):
         elif self._centred:
             at = float(self.found.mean[self.found.start, self.shown[0]])
             ax.set_ylabel(f"change of {label}")
-            caption = f"From each row's own at the median cell, where the mean is {at:.3g}; ticks: tenths of the rows."
+            caption = f"From each row's own at the median cell, where the mean is {at:.3g}; "
+            caption += "ticks: tenths of the rows."
         else:
             ax.set_ylabel(label)
         head(ax, look, self.title or _short(self.found.name, 46), caption, keys)

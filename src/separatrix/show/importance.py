@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from separatrix.data.sources import TableLike
@@ -38,7 +37,7 @@ class ImportanceDisplay(Display):
     >>> display.found.names[0]
     'petal length (cm)'
     >>> display.alt_text
-    'By how much log loss worsens where a column is shuffled: most for petal length (cm), by 2.7; 4 of 4 columns shown.'
+    'By how much log loss worsens with a column shuffled: most for petal length (cm), by 2.7; 4 of 4 columns shown.'
     >>> display.close()
     """
 
@@ -51,7 +50,7 @@ class ImportanceDisplay(Display):
         cls,
         model: BaseEstimator,
         X: TableLike,
-        y: ArrayLike | None = None,
+        y: Any = None,
         *,
         metric: str = "log_loss",
         seed: int = 0,
@@ -90,7 +89,7 @@ class ImportanceDisplay(Display):
         found = self.found
         shown = min(len(found.names), SHOWN)
         return (
-            f"By how much {METRICS[found.metric].title} worsens where a column is shuffled: most for "
+            f"By how much {METRICS[found.metric].title} worsens with a column shuffled: most for "
             f"{found.names[0]}, by {found.drop[0].mean:.2g}; {shown} of {found.of} columns shown."
         )
 

@@ -6,8 +6,8 @@
             across the first
 
 Of more columns than rows all is done in the span of the rows, Z = (ZV)Vᵀ with V = Zᵀ U S⁻¹ from Z Zᵀ = U S² Uᵀ:
-nothing (p, p) is formed. Notes [6867] 3.1.1 (discriminants); row V4. B is (p, 2) with BᵀB = I. Cost O(np²) and O(p³), or
-O(n²p) for p > n.
+nothing (p, p) is formed. Notes [6867] 3.1.1 (discriminants); row V4. B is (p, 2) with BᵀB = I. Cost O(np²) and
+O(p³), or O(n²p) for p > n.
 """
 
 from __future__ import annotations

@@ -122,8 +122,8 @@ class _Rates(Display):
     ) -> Any:
         """Draw from labels y (n,) and scores (n,), or {name: scores}, that rise with the class ``label``.
 
-        ``known`` is an area with its interval that was found before (a mean over folds), to be said in place of that of
-        these rows.
+        ``known`` is an area with its interval that was found before (a mean over folds), to be said in place of
+        that of these rows.
         """
         given, answer = _given(y, scores, label, cls._what)
         return cls._made(given, answer, level, title, ax, theme, known)

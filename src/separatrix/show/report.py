@@ -4,10 +4,10 @@
 
 The page asks for nothing from outside (a policy in its head forbids it), follows light or dark, prints, and reads on
 a telephone. Its what-if panel computes the probability of models that are sums over columns, as ``predict_proba``
-does (report_parts/sums.py), and of trees, forests and kernel machines of moderate size (machines.py); else a copy of the
-model by columns stands in, and says how near it is (surrogate.py). Rows are judged by models that had not seen them. Notes [726], [6867] 3.2; row O5. Cost:
-five fits without a comparison, 200 for intervals of penalised coefficients, some thousand predictions, six pictures
-drawn twice.
+does (report_parts/sums.py), and of trees, forests and kernel machines of moderate size (machines.py); else a copy
+of the model by columns stands in, and says how near it is (surrogate.py). Rows are judged by models that had not
+seen them. Notes [726], [6867] 3.2; row O5. Cost: five fits without a comparison, 200 for intervals of penalised
+coefficients, some thousand predictions, six pictures drawn twice.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def report_html(
     command : what was typed, for the last section
     fitted : whether X, y are what the model was fitted to; False where those are not at hand, and X, y are other rows
     known : of other rows the share that stands in the training table too; None if nobody knows
-    seconds : after which no costly part is begun, such as the importance of columns, and the page names those left out;
-        None for no limit
+    seconds : after which no costly part is begun, such as the importance of columns, and the page names those left
+        out; None for no limit
 
     Returns
     -------
@@ -205,7 +205,8 @@ def _header(
         each = f"(P({classes[1]}) − outcome)²" if len(classes) == 2 else "Σ (P − outcome)² over the classes"
         judged_on += f" The Brier score is the mean of {each}, as in scikit-learn."
     numbers = f'<dl class="numbers">{cells}</dl>'
-    return f"<h1>{h(heading)}</h1>{paragraph(f'{lead} {rare}'.strip(), 'lead')}{numbers}{paragraph(judged_on, 'quiet')}"
+    said = paragraph(f"{lead} {rare}".strip(), "lead")
+    return f"<h1>{h(heading)}</h1>{said}{numbers}{paragraph(judged_on, 'quiet')}"
 
 
 def _many(count: int, word: str) -> str:

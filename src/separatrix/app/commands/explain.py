@@ -4,8 +4,8 @@
 
 Exact for models whose log-odds is a sum over columns, tested on the row and on others of the table; of other models
 it is said that there is no such sum. The usual cell is the median, or the most frequent one (show/additive.py). Words
-of a text, and columns of which there are many, are told apart after encoding, from a row of zeros. Of all other models
-(trees, forests, kernel machines) it is the probability that is told apart, by Shapley values against rows of the table:
+of a text, and columns of which there are many, are told apart after encoding, from a row of zeros. Of all other
+models (trees, forests, kernel machines) it is the probability, by Shapley values against rows of the table:
 
     P(k|x) = mean_b P(k|b) + Σ_j φ_j         (judge/shapley.py: exact of trees and of few columns, else with errors)
 
@@ -46,7 +46,9 @@ class ShownPart:
 
 @dataclass(frozen=True)
 class Explained:
-    """``start`` + Σ of the ``parts`` is ``total``, the log-odds, or the probability (``of``); ``how`` the start is."""
+    """``start`` + Σ of the ``parts`` is ``total``, log-odds or a probability (``of``); ``how`` says what the start
+    is.
+    """
 
     start: float
     parts: list[ShownPart]
@@ -82,7 +84,8 @@ def run(
     except NotAdditive as error:
         if against is not None:
             raise AppError(
-                f"{kept.path}: the log-odds of {kept.name} is no sum over columns ({error}), so that two classes have no "
+                f"{kept.path}: the log-odds of {kept.name} is no sum over columns ({error}), so that two "
+                f"classes have no "
                 "explanation against each other; leave out --against, and the probability is explained"
             ) from None
         found = _by_shares(kept, pool, one, k)

@@ -29,7 +29,7 @@ SLOW = 2.0  # fits that must find room in the time for importances, or rows are 
 
 
 class Shown(NamedTuple):
-    """The section; models of folds that were fitted for it, with the rows that each has not seen; columns, foremost first."""
+    """The section; models of folds fitted for it, with the rows that each has not seen; columns, foremost first."""
 
     section: str
     folds: tuple[tuple[Any, np.ndarray], ...] = ()
@@ -64,7 +64,8 @@ def columns(
     drawn, left = _dependence(model, X, classes, worth, clock)
     if drawn:
         said = (
-            "How the probability moves as one column takes its cells and all others stay as they are: the mean over 150 "
+            "How the probability moves as one column takes its cells and all others stay as they are: the mean "
+            "over 150 "
             "rows, and single rows. Lines of single rows that part or cross tell of columns that work together. Of "
             "columns that go together this asks about rows that no one has."
         )
@@ -123,7 +124,8 @@ def _said(worth: Importance) -> str:
     metric = METRICS[worth.metric]
     way = "falls" if metric.higher else "rises"
     return paragraph(
-        f"By how much {metric.title} {way} where one column is shuffled among the rows. {worth.how}. Columns that tell the "
+        f"By how much {metric.title} {way} where one column is shuffled among the rows. {worth.how}. Columns "
+        f"that tell the "
         "same share their importance: where one is shuffled, the model still has the other.",
         "quiet",
     )

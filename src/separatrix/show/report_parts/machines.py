@@ -4,9 +4,9 @@
     P(x) = (1/M) Σ_m value of the leaf of tree m that z falls into
     P(x) = maps( Σ_i coef_i k(v_i, z) + b ),           shares of one-vs-rest machines, coupling of pairs
 
-All is written into the page: thresholds and leaves, or support vectors, as bytes. That the blocks are right, and P that of
-the model, is tested on rows put together from cells of the table; what is too large, or is neither, is refused with a
-sentence. Row O5. Cost: about 30p + 60 rows of encoding and prediction.
+All is written into the page: thresholds and leaves, or support vectors, as bytes. That the blocks are right, and P
+that of the model, is tested on rows put together from cells of the table; what is too large, or is neither, is
+refused with a sentence. Row O5. Cost: about 30p + 60 rows of encoding and prediction.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ KERNELS = ("linear", "poly", "rbf", "sigmoid")
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """forms : of each column, whose values are blocks (…, features of the column); head : what the page computes with;
-    words : how, in words."""
+    """forms : of each column, whose values are blocks (…, features of the column); head : what the page computes
+    with; words : how, in words.
+    """
 
     classes: list[Any]
     forms: list[Form]
@@ -108,13 +109,15 @@ def packed(values: Any, kind: str) -> str:
 
 
 def trees_data(forest: PlainForest) -> dict[str, Any]:
-    """The nodes of all trees one after another; a leaf's ``left`` is the row of its values; ``flags``: 1 where a missing
-    cell goes left, 2 where ``threshold`` is the number of a set of levels."""
+    """The nodes of all trees one after another; a leaf's ``left`` is the row of its values; ``flags``: 1 where a
+    missing cell goes left, 2 where ``threshold`` is the number of a set of levels.
+    """
     begins = np.cumsum([0, *(len(t.feature) for t in forest.trees)])
     leaves = np.concatenate([t.value[t.feature < 0] for t in forest.trees])
     values, place = np.unique(leaves, axis=0, return_inverse=True)
     place = np.ravel(place)
-    left, right, threshold, flags, sets = [], [], [], [], []
+    left, right, threshold, flags = [], [], [], []
+    sets: list[list[int]] = []
     used = 0
     for t, begin in zip(forest.trees, begins):
         end = t.feature < 0

@@ -3,8 +3,8 @@
     log P(said)/P(true) = start + Σ_j c_j,   c_j = f_j(x_j) − mean f_j over the rows        (models that are sums)
 
 The contributions are exact: they add up to the model's own log-odds. Rows a model sees as bags of words are taken
-apart word by word (pieces.py). Of all other models they are Shapley values of the probability of the answer, against a
-sample of the table's rows (judge/shapley.py). Notes [6867] 3.2.2, [726]; row O5.
+apart word by word (pieces.py). Of all other models they are Shapley values of the probability of the answer,
+against a sample of the table's rows (judge/shapley.py). Notes [6867] 3.2.2, [726]; row O5.
 """
 
 from __future__ import annotations
@@ -157,7 +157,9 @@ def _of_shares(
     models: list[Any], X: Any, cells: Any, given: ShownTable | None, classes: list[Any],
     pairs: list[tuple[int, int]], own: bool, anew: bool, clock: Clock,
 ) -> tuple[list[str], str] | str:  # fmt: skip
-    """(tables of Shapley values of P(said), what they are), or why there are none; a row there is no time for has ""."""
+    """(tables of Shapley values of P(said), what they are), or why there are none; a row there is no time for has
+    "".
+    """
     if given is None:
         return "the table is sparse, and the model is no sum over its entries"
     if clock.is_late("contributions of columns to the worst mistakes"):
@@ -177,11 +179,11 @@ def _of_shares(
             return str(error).rstrip(".")
         for at, i in enumerate(mine[: len(found.adds)]):
             said = pairs[i][0]
-            error = None if found.error is None else 100 * found.error[at, :, said]
+            unsure = None if found.error is None else 100 * found.error[at, :, said]
             texts = [text_at(column, column[i : i + 1].tolist()[0])[:24] for column in given.columns]
             caption = f"Its parts: {chance(classes[said], found.output[at, said])}"
             c, base = 100 * found.adds[at, :, said], 100 * float(found.base[said])
-            out[i] = _pushes(base, c, given.names, texts, "columns", caption, error)
+            out[i] = _pushes(base, c, given.names, texts, "columns", caption, unsure)
         if len(found.adds) < len(mine):
             clock.late.append("contributions of columns to some of the worst mistakes")
         how = how or _how(found, own, anew)
@@ -194,8 +196,10 @@ def _how(found: Contributions, own: bool, anew: bool) -> str:
         which = "the model fitted anew without the row's fold, with the settings it has,"
     unsure = " Figures behind ± are standard errors." if found.error is not None else ""
     return (
-        f"Contributions are Shapley values, {found.how}: with the start, the mean probability of the answer over those rows, "
-        f"they add up to the probability of the answer, in per cent, that {which} gives.{unsure} Orange speaks for the wrong "
+        f"Contributions are Shapley values, {found.how}: with the start, the mean probability of the answer "
+        f"over those rows, "
+        f"they add up to the probability of the answer, in per cent, that {which} gives.{unsure} Orange speaks "
+        f"for the wrong "
         "answer, blue against it."
     )
 

@@ -38,7 +38,8 @@ LARGEST = 20  # coefficients
 def figure(display: Display, caption: str = "", *, wide: bool = False, full: bool = False) -> str:
     """A display already drawn in the light theme, as a figure of the page; it is closed afterwards.
 
-    ``wide`` takes the page's width and is pushed aside by finger on a telephone; ``full`` is never drawn smaller there.
+    ``wide`` takes the page's width and is pushed aside by finger on a telephone; ``full`` is never drawn smaller
+    there.
     """
     alt = " ".join(str(display.alt_text).split())
     light, size = _drawn(display)

@@ -4,8 +4,8 @@
     fitted by ridge to s = log P_k/P_0 (cut at CERTAIN) of rows in which each cell is the usual one or another row's,
     by half
 
-R² and the mean miss are of P, on rows that were not fitted to. Ribeiro et al. (2016) do the same around one row. Row O5.
-Shapes: H heads (1, or K). Cost: ROWS predictions and a least-squares fit of some tens of figures a column.
+R² and the mean miss are of P, on rows that were not fitted to. Ribeiro et al. (2016) do the same around one row.
+Row O5. Shapes: H heads (1, or K). Cost: ROWS predictions and a least-squares fit of some tens of figures a column.
 """
 
 from __future__ import annotations
@@ -154,7 +154,8 @@ def _fitted(
         blocks.append((place[j][:few, None] == np.array(others, dtype=np.intp)).astype(float))
     D = np.hstack(blocks)
     weights = np.linalg.solve(D.T @ D + RIDGE * np.eye(D.shape[1]), D.T @ target)
-    out, at = [], 0
+    out: list[FloatArray] = []
+    at = 0
     for own, others in zip(bins, kept):
         values = np.zeros((len(own), target.shape[1]))
         values[others] = weights[at : at + len(others)]
@@ -179,6 +180,6 @@ def _form(table: ShownTable, j: int, bins: list[Any], values: FloatArray) -> For
     x = np.asarray(bins, dtype=float)
     whole = bool((x == np.rint(x)).all())
     return Form(
-        name, "stops", usual, tuple(x.tolist()), values, low=float(x.min()), high=float(x.max()), whole=whole, missing=gap,
-        reach=reach,
+        name, "stops", usual, tuple(x.tolist()), values, low=float(x.min()), high=float(x.max()), whole=whole,
+        missing=gap, reach=reach,
     )  # fmt: skip

@@ -41,7 +41,8 @@ def _places(name: str) -> int:
 
 
 def interval_texts(name: str, found: Interval) -> tuple[str, str]:
-    """(the mean, the ends) with as many digits as tell them apart; no ends where there are none, or nothing is between.
+    """(the mean, the ends) with as many digits as tell them apart; no ends where there are none, or nothing is
+    between.
 
     >>> interval_texts("auc", Interval(0.99991, 0.99987, 0.99995))
     ('0.99991', '0.99987 to 0.99995')

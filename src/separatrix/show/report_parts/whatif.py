@@ -1,7 +1,8 @@
 """The what-if panel: a slider or a list for each column, and the probability the model would give.
 
-    the page computes  P = mode(start + Σ_j f_j(x_j))  from the forms of sums.py, by the script whatif.js; or a forest's or
-    a kernel machine's P from machines.py; else a copy of the model by columns, with how near it is (surrogate.py)
+    the page computes  P = mode(start + Σ_j f_j(x_j))  from the forms of sums.py, by the script whatif.js; or a
+    forest's or a kernel machine's P from machines.py; else a copy of the model by columns, with how near it is
+    (surrogate.py)
 
 ``#whatif={"column number": cell}`` (URI-encoded JSON; null is a missing cell) sets the controls when the page opens,
 so that a row can be sent as a link. Row O5.
@@ -35,7 +36,8 @@ class Made(NamedTuple):
 def made(model: BaseEstimator, X: Any, as_sum: Sum | None, why: str, clock: Clock) -> Made:
     """The panel of a sum, of trees or a kernel machine; else of a copy, which says so; else the sentence why not."""
     intro = (
-        "Move a column and see what the model would say; all others stay as they are. At the start every column has its "
+        "Move a column and see what the model would say; all others stay as they are. At the start every column "
+        "has its "
         "usual cell (the median, or the most frequent)."
     )
     if as_sum is not None:
@@ -58,10 +60,12 @@ def made(model: BaseEstimator, X: Any, as_sum: Sum | None, why: str, clock: Cloc
         told = "; ".join(dict.fromkeys((reasons[0], reasons[-1])))
         return Made(_section(paragraph(f"There is no panel to try other cells: {told}.")), None)
     warned = (
-        f"This is not the model: {name_of(model)} is too large for a page ({reasons[-1]}). It is a copy, a sum over columns "
+        f"This is not the model: {name_of(model)} is too large for a page ({reasons[-1]}). It is a copy, a sum "
+        f"over columns "
         f"fitted to what the model says of {copied.rows:,} rows between the usual row and those of the table. On "
         f"{copied.judged:,} other such rows it explains {100 * copied.r2:.0f} % of how its probabilities vary "
-        f"(R² = {copied.r2:.2f}), and is off by {100 * copied.off:.1f} points on average; at the usual row it is exact."
+        f"(R² = {copied.r2:.2f}), and is off by {100 * copied.off:.1f} points on average; at the usual row it "
+        f"is exact."
     )
     shown = f'<div class="copy"><strong>A copy</strong> {h(warned)}</div>'
     return Made(_section(paragraph(intro, "quiet"), shown, panel(copied.found)), data(copied.found))
