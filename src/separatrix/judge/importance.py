@@ -171,8 +171,8 @@ def _as_it_is(
     draws = [rng.integers(0, len(codes), len(codes)) for _ in range(DRAWS)]
     drop = []
     for after in shuffler.shuffled(model, table, [(j, 1) for j in columns]):
-        worse = [shuffler.worse(codes[r], _part(plain, r), _part(after, r)) for r in draws]
-        known = np.array([w for w in worse if np.isfinite(w)])
+        each = [shuffler.worse(codes[r], _part(plain, r), _part(after, r)) for r in draws]
+        known = np.array([w for w in each if np.isfinite(w)])
         mean = shuffler.worse(codes, plain, after)
         low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2]) if len(known) else (np.nan, np.nan)
         drop.append(Interval(mean, float(low), float(high)))

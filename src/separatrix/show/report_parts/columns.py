@@ -7,13 +7,14 @@ ROWS × POINTS predictions a column drawn.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.judge.comparison import Comparison
-from separatrix.judge.dependence import Dependence, dependence
+from separatrix.judge.dependence import dependence
 from separatrix.judge.importance import Importance, NoTime, importance
 from separatrix.judge.scores import METRICS, digits
 from separatrix.show.dependence import DependenceDisplay
@@ -178,11 +179,11 @@ def _dependence(
             left.append(f"{name} (no time was left)")
             break
         try:
-            lines: Dependence = dependence(f, X, j)
+            lines = dependence(f, X, j)
         except ValueError as error:
             left.append(f"{name} ({str(error).rstrip('.')})")
             continue
-        drawn = pictures.attempt(lambda: DependenceDisplay.from_dependence(lines, classes, theme="light"))
+        drawn = pictures.attempt(partial(DependenceDisplay.from_dependence, lines, classes, theme="light"))
         if isinstance(drawn, str):
             left.append(f"{name} ({drawn})")
         else:
