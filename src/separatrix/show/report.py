@@ -287,7 +287,8 @@ def _pictures(
     add("Calibration", pictures.calibration(found, classes, words))
     add("Confusion", pictures.confusion(found, classes, words), full=len(classes) > WIDE_FROM)
     if len(classes) == 2:
-        add("ROC", pictures.roc(found, classes, own.get("auc")))
+        area = METRICS["auc"].inside(own["auc"]) if "auc" in own else None
+        add("ROC", pictures.roc(found, classes, area))
         add("Precision and recall", pictures.precision_recall(found, classes))
     if as_sum is not None and len(classes) == 2:
         add("Nomogram", pictures.nomogram(as_sum, words), wide=True)
