@@ -22,8 +22,8 @@ from separatrix.judge.cells import mixed, names_of
 ROWS = 150
 POINTS = 24
 LEVELS = 14
-HEAVY = 4.0  # a tail beyond the middle 96 % that is longer than so many times its width is cut off
-LOG = 20.0  # the 98 % quantile over the median, and the median over the 2 % one, of a logarithmic axis
+HEAVY = 1.5  # a tail beyond the middle 96 % that is longer than so many times its width is cut off
+LOG = 8.0  # the 98 % quantile over the median, and the median over the 2 % one, of a logarithmic axis
 
 
 @dataclass(frozen=True, eq=False)
