@@ -70,6 +70,12 @@ def test_many_columns_are_screened_on_a_fold_that_does_not_count():
     assert "4 folds" in found.how and "does not count" in found.how
 
 
+def test_too_many_columns_are_refused_at_once():
+    X, codes = np.zeros((4, module.MOST + 1)), np.array([0, 1, 0, 1])
+    with pytest.raises(ValueError, match="shuffled one by one"):
+        importance(LogisticRegression(), X, codes, np.array([0, 1]), codes)
+
+
 def test_time_that_is_up():
     X, codes = table()
     with pytest.raises(NoTime):

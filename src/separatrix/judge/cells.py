@@ -28,6 +28,11 @@ def mixed(X: Any, rows: np.ndarray, moved: Mapping[int, np.ndarray]) -> Any:
         for j, places in moved.items():
             cells[:, j] = np.asarray(X)[places, j]
         return cells
+    if hasattr(X, "iloc") and 4 * len(moved) < X.shape[1]:
+        some = X.iloc[rows].reset_index(drop=True)
+        for j, places in moved.items():
+            some.isetitem(j, X.iloc[:, j].array.take(places))
+        return some
     if hasattr(X, "iloc"):
         columns = {j: X.iloc[:, j].array.take(moved.get(j, rows)) for j in range(X.shape[1])}
         made = type(X)(columns)

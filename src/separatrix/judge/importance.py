@@ -31,6 +31,7 @@ FOLDS = 5
 ROWS = 1_000  # of a fold that are asked about
 FEW_ROWS = 200  # of the first fold, where columns are screened
 SCREENED = 60
+MOST = 3_000  # columns
 KEPT = 20
 TIMES = 3  # a column is shuffled
 DRAWS = 200  # bootstraps of test rows
@@ -91,6 +92,9 @@ def importance(
     ends = np.inf if seconds is None else time.perf_counter() + seconds
     shuffler = _Shuffler(classes, metric, cost, seed, ends)
     names = names_of(X)
+    if len(names) > MOST:
+        many = f"the table has {len(names):,} columns"
+        raise ValueError(f"{many}, and {MOST:,} are the most that are shuffled one by one")
     if test is not None:
         kept = sample(test[1], 2 * ROWS, seed)
         return _as_it_is(model, _safe_indexing(test[0], kept), test[1][kept], names, shuffler, level)

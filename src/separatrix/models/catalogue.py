@@ -51,7 +51,6 @@ class Listed(NamedTuple):
     settings : for tables, unless others are given
     parts : setting → name of the model that stands there, with its own settings for tables
     tried : in ``compare``
-    sums : whether its log-odds is a sum over columns, so that rows can be explained (of LinearSVC with two classes)
     also : other names that it answers to
     """
 
@@ -63,7 +62,6 @@ class Listed(NamedTuple):
     settings: dict[str, Any] = {}
     parts: dict[str, str] = {}
     tried: Tried | None = None
-    sums: bool = False
     also: tuple[str, ...] = ()
 
     @property
@@ -88,23 +86,23 @@ _FOREST = Tried(
 # In the order in which ``separatrix fit --help`` names them.
 MODELS = (
     Listed("LogisticRegression", "linear.logistic", "logistic regression", "logistic", "linear",
-           tried=Tried(7, 1.15, grid="made"), sums=True, also=("logit",)),
+           tried=Tried(7, 1.15, grid="made"), also=("logit",)),
     Listed("BayesianLogisticRegression", "bayes.bayesian", "Bayesian logistic regression", "bayesian_logistic",
            "linear"),
     Listed("LeastSquaresClassifier", "linear.least_squares", "least squares", "least_squares", "linear"),
     Listed("GeneralizedLinearModel", "linear.glm", "generalised linear model"),
     Listed("LinearDiscriminantAnalysis", "generative.linear_discriminant", "linear discriminants", "lda", "linear",
-           {"solver": "lsqr", "shrinkage": "auto"}, tried=Tried(1, 1.0, "covariance"), sums=True),
+           {"solver": "lsqr", "shrinkage": "auto"}, tried=Tried(1, 1.0, "covariance")),
     Listed("QuadraticDiscriminantAnalysis", "generative.quadratic_discriminant", "quadratic discriminants", "qda",
            "linear", {"solver": "eigen", "shrinkage": "auto"}, tried=Tried(2, 1.0, "covariances")),
     Listed("GaussianDiscriminant", "generative.gaussian_discriminant", "discriminants of chosen covariances"),
     Listed("NaiveBayes", "generative.naive_bayes", "naive Bayes", "naive_bayes", "native",
-           tried=Tried(3, 1.0, "words", "made"), sums=True, also=("nb",)),
+           tried=Tried(3, 1.0, "words", "made"), also=("nb",)),
     Listed("GenerativeClassifier", "generative.any_family", "classes of any family"),
     Listed("GaussianNB", "generative.gaussian_nb", "Gaussian naive Bayes"),
     Listed("CategoricalNB", "generative.categorical_nb", "categorical naive Bayes"),
     Listed("MultinomialNB", "generative.multinomial_nb", "multinomial naive Bayes", "multinomial_nb", "counts",
-           tried=Tried(5, 1.0, "counts", tuple({"alpha": a} for a in (1.0, 0.1, 0.01))), sums=True),
+           tried=Tried(5, 1.0, "counts", tuple({"alpha": a} for a in (1.0, 0.1, 0.01)))),
     Listed("ComplementNB", "generative.complement", "complement naive Bayes", "complement_nb", "counts"),
     Listed("BernoulliNB", "generative.bernoulli_nb", "Bernoulli naive Bayes", "bernoulli_nb", "counts"),
     Listed("Perceptron", "margin.perceptron", "perceptron", "perceptron", "linear"),
@@ -112,7 +110,7 @@ MODELS = (
     Listed("LinearSVC", "margin.linear_svc", "linear support vectors", "linear_svc", "linear",
            {"calibrate": "sigmoid"},
            tried=Tried(8, 1.0, "small_class", tuple({"C": C} for C in (0.01, 0.1, 1.0, 10.0)),
-                       final={"calibrate": "sigmoid"}, scoring="accuracy"), sums=True),
+                       final={"calibrate": "sigmoid"}, scoring="accuracy")),
     Listed("SVC", "margin.svc", "kernel support vectors", "svc", "linear", {"calibrate": "sigmoid"},
            tried=Tried(12, 2.0, "kernel", "made"), also=("rbf_svc", "svm")),
     Listed("NuSVC", "margin.nu_svc", "kernel support vectors, a share ν of them"),

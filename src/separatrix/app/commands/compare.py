@@ -24,11 +24,11 @@ from separatrix.judge.compare import RANKED_BY, compare
 from separatrix.judge.comparison import Comparison
 from separatrix.judge.schedule import Progress
 from separatrix.judge.scores import METRICS
-from separatrix.models.catalogue import BY_NAME
 from separatrix.tables.chunks import read_chunks
 from separatrix.tables.table import Table
 
 WIDEST = 110  # columns of notes
+PAGE = 0.2  # of the budget, after which no costly part of the report is begun
 PAUSE = 2.0  # seconds between two lines of progress, at least
 
 
@@ -300,6 +300,8 @@ def _files(
         rows, answers = kept_apart or (None, None)
         say.note("drawing the report")
         given = {"X": table.frame, "y": table.labels, "X_test": rows, "y_test": answers}
+        if found.budget is not None:
+            given["seconds"] = PAGE * found.budget
         page = page_of(say, found, **given, source=table.source, command=command)
         if page is not None:
             write_text(place / "report.html", page)
@@ -314,8 +316,7 @@ def _files(
         model, source = shlex.quote(os.fspath(kept)), shlex.quote(table.source)
         say.note("next", "bold")
         say.note(f"  separatrix predict {model} {source} --proba", "")
-        entry = BY_NAME.get(found.best)
-        if entry is not None and entry.sums and (entry.cls != "LinearSVC" or len(found.classes) == 2):
+        if hasattr(found.best_model, "predict_proba"):
             say.note(f"  separatrix explain {model} {source} --row 1", "")
         say.note(f"  separatrix report {model} NEWER-ROWS", "")
 

@@ -26,9 +26,9 @@ from separatrix.models.margin.calibration import Isotonic, Sigmoid
 from separatrix.models.margin.nu_svc import NuSVC
 from separatrix.models.margin.probabilities import shares
 from separatrix.models.margin.svc import SVC
-from separatrix.show.reading import ShownTable, name_of, table_of
+from separatrix.show.reading import ShownTable, name_of
 from separatrix.show.report_parts.answers import classes_of
-from separatrix.show.report_parts.sums import MOST_COLUMNS, Form, NotASum, probes, text_at
+from separatrix.show.report_parts.sums import Form, NotASum, probes, shown_table, text_at
 
 MOST_NODES = 30_000
 MOST_NUMBERS = 50_000  # of support vectors
@@ -52,14 +52,7 @@ class Machine:
     @classmethod
     def of(cls, model: BaseEstimator, X: Any) -> Machine:
         """Read a fitted classifier; refuse with :class:`NotASum`, whose message is a sentence."""
-        try:
-            table = table_of(X)
-        except (TypeError, ValueError) as error:
-            raise NotASum(str(error)) from None
-        if table.p > MOST_COLUMNS:
-            raise NotASum(
-                f"the table has {table.p:,} columns, and {MOST_COLUMNS} are the most a panel has room for"
-            )
+        table = shown_table(X)
         source = sources(model, X)
         if source is None:
             raise NotASum("what the encoder makes of each column is not known")

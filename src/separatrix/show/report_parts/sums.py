@@ -129,14 +129,7 @@ class Sum:
     @classmethod
     def of(cls, model: BaseEstimator, X: TableLike) -> Sum:
         """Find the sum of a fitted classifier or binomial model from rows X (n, p); refuse with :class:`NotASum`."""
-        try:
-            table = table_of(X)
-        except (TypeError, ValueError) as error:
-            raise NotASum(str(error)) from None
-        if table.p > MOST_COLUMNS:
-            raise NotASum(
-                f"the table has {table.p:,} columns, and {MOST_COLUMNS} are the most a panel has room for"
-            )
+        table = shown_table(X)
         score, mode = heads_of(model)
         with np.errstate(all="ignore"):
             start = score(table.rows(1, {}))[0]
@@ -170,6 +163,17 @@ class Sum:
         if not any(form.reach > 0 for form in self.forms):
             raise NotASum(f"{name_of(model)} gives every row the same answer")
         return np.asarray(terms.mean(axis=0))
+
+
+def shown_table(X: TableLike, most: int = MOST_COLUMNS) -> ShownTable:
+    """X as columns; refused where they are more than a panel has room for, before any is looked at."""
+    p = int(X.shape[1]) if len(getattr(X, "shape", ())) == 2 else 0
+    if p > most:
+        raise NotASum(f"the table has {p:,} columns, and {most} are the most a panel has room for")
+    try:
+        return table_of(X)
+    except (TypeError, ValueError) as error:
+        raise NotASum(str(error)) from None
 
 
 # ---- heads ----

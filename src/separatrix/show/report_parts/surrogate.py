@@ -17,9 +17,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
-from separatrix.show.reading import ShownTable, name_of, table_of
+from separatrix.show.reading import ShownTable, name_of
 from separatrix.show.report_parts.answers import classes_of
-from separatrix.show.report_parts.sums import Form, NotASum, Sum, link_of, text_at
+from separatrix.show.report_parts.sums import Form, NotASum, Sum, link_of, shown_table, text_at
 
 ROWS = 2_400
 FITTED = 2 / 3  # of them; the others judge
