@@ -165,9 +165,10 @@ class Sum:
         return np.asarray(terms.mean(axis=0))
 
 
-def shown_table(X: TableLike, most: int = MOST_COLUMNS) -> ShownTable:
+def shown_table(X: Any, most: int = MOST_COLUMNS) -> ShownTable:
     """X as columns; refused where they are more than a panel has room for, before any is looked at."""
-    p = int(X.shape[1]) if len(getattr(X, "shape", ())) == 2 else 0
+    shape = getattr(X, "shape", ())
+    p = int(shape[1]) if len(shape) == 2 else 0
     if p > most:
         raise NotASum(f"the table has {p:,} columns, and {most} are the most a panel has room for")
     try:

@@ -46,14 +46,7 @@ class Surrogate:
         """Fit the copy; refused with :class:`NotASum` where it would follow the model too badly."""
         if not hasattr(model, "predict_proba"):
             raise NotASum(f"{name_of(model)} has no probabilities")
-        try:
-            table = table_of(X)
-        except (TypeError, ValueError) as error:
-            raise NotASum(str(error)) from None
-        if table.p > MOST:
-            raise NotASum(
-                f"the table has {table.p:,} columns, and a copy of the model is made of at most {MOST}"
-            )
+        table = shown_table(X, MOST)
         bins = [_bins(table, j) for j in range(table.p)]
         if all(len(own) < 2 for own in bins):
             raise NotASum("the columns are texts or constants, for which a panel has no control")
