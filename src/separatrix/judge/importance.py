@@ -93,8 +93,8 @@ def importance(
     shuffler = _Shuffler(classes, metric, cost, seed, ends)
     names = names_of(X)
     if len(names) > MOST:
-        many = f"the table has {len(names):,} columns"
-        raise ValueError(f"{many}, and {MOST:,} are the most that are shuffled one by one")
+        wide = f"the table has {len(names):,} columns"
+        raise ValueError(f"{wide}, and {MOST:,} are the most that are shuffled one by one")
     if test is not None:
         kept = sample(test[1], 2 * ROWS, seed)
         return _as_it_is(model, _safe_indexing(test[0], kept), test[1][kept], names, shuffler, level)

@@ -167,7 +167,7 @@ class Sum:
 
 def shown_table(X: Any, most: int = MOST_COLUMNS) -> ShownTable:
     """X as columns; refused where they are more than a panel has room for, before any is looked at."""
-    shape = getattr(X, "shape", ())
+    shape: Any = getattr(X, "shape", ())
     p = int(shape[1]) if len(shape) == 2 else 0
     if p > most:
         raise NotASum(f"the table has {p:,} columns, and {most} are the most a panel has room for")
