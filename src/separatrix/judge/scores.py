@@ -140,7 +140,10 @@ def digits(found: Interval, places: int) -> int:
     far = max((abs(v - found.mean) for v in ends), default=0.0)
     if not (far > 0 and np.isfinite(far)):
         return places
-    return int(min(max(places, np.ceil(-np.log10(2 * far))), places + 2))
+    need = int(np.ceil(-np.log10(2 * far)))
+    return (
+        places if need > places + 2 else max(places, need)
+    )  # what is narrower still is of no width to a reader
 
 
 @dataclass(frozen=True)
