@@ -16,7 +16,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
-from separatrix.show.reading import name_of
 from separatrix.show.report_parts.clock import Clock
 from separatrix.show.report_parts.machines import Machine
 from separatrix.show.report_parts.sums import Form, NotASum, Sum
@@ -60,12 +59,13 @@ def made(model: BaseEstimator, X: Any, as_sum: Sum | None, why: str, clock: Cloc
         told = "; ".join(dict.fromkeys((reasons[0], reasons[-1])))
         return Made(_section(paragraph(f"There is no panel to try other cells: {told}.")), None)
     warned = (
-        f"This is not the model: {name_of(model)} is too large for a page ({reasons[-1]}). It is a copy, a sum "
-        f"over columns "
-        f"fitted to what the model says of {copied.rows:,} rows between the usual row and those of the table. On "
-        f"{copied.judged:,} other such rows it explains {100 * copied.r2:.0f} % of how its probabilities vary "
-        f"(R² = {copied.r2:.2f}), and is off by {100 * copied.off:.1f} points on average; at the usual row it "
-        f"is exact."
+        f"This is not the model, for {reasons[-1]}. It is a copy, a sum over columns fitted to what the model "
+        f"says of "
+        f"{copied.rows:,} rows between the usual row and those of the table. On {copied.judged:,} other such rows it "
+        f"explains {100 * copied.r2:.0f} % of how its probabilities vary (R² = {copied.r2:.2f}), and is off by "
+        f"{100 * copied.off:.1f} points on average; at the usual row it says what the model does, but for "
+        f"probabilities "
+        "below 0.5 %."
     )
     shown = f'<div class="copy"><strong>A copy</strong> {h(warned)}</div>'
     return Made(_section(paragraph(intro, "quiet"), shown, panel(copied.found)), data(copied.found))
