@@ -206,9 +206,23 @@ def test_explanations_of_several_classes_and_of_words(run, tmp_path):
     assert code == 0 and "others" in out
 
 
+def test_trees_are_explained_by_their_probability(mixed, run):
+    code, out, _ = run("explain", mixed / "extra-trees.sepx", mixed / "mixed.csv", "--row", 1, "--json")
+    made = json.loads(out)
+    total = made["start"] + sum(part["adds"] for part in made["parts"])
+    assert code == 0 and made["of"] == "probability" and "exact, from the leaves" in made["how"]
+    assert total == pytest.approx(made["probabilities"][made["class"]], abs=1e-6) == made["sum"]
+    code, out, _ = run("explain", mixed / "extra-trees.sepx", mixed / "mixed.csv", "--row", 1)
+    assert code == 0 and "Shapley" in out
+
+
 def test_what_has_no_explanation_says_so(mixed, run):
-    code, _, said = run("explain", mixed / "extra-trees.sepx", mixed / "mixed.csv", "--row", 1)
-    assert code == 1 and one_sentence(said) and "no exact explanation" in said and "logistic" in said
+    names = json.loads(
+        run("explain", mixed / "extra-trees.sepx", mixed / "mixed.csv", "--row", 1, "--json")[1]
+    )["probabilities"]
+    asked = ("--row", 1, "--against", next(iter(names)))
+    code, _, said = run("explain", mixed / "extra-trees.sepx", mixed / "mixed.csv", *asked)
+    assert code == 1 and one_sentence(said) and "leave out --against" in said
     code, _, said = run("explain", mixed / "logistic.sepx", mixed / "mixed.csv", "--row", 91)
     assert code == 1 and "90" in said
     code, _, said = run("explain", mixed / "logistic.sepx", mixed / "mixed.csv", "--row", 0)

@@ -286,7 +286,7 @@ def test_boosting_curves():
         (lambda: CalibrationDisplay.from_predictions(np.ones(4), P[:4]), "has 1 classes"),
         (lambda: CalibrationDisplay.from_predictions(HIT, P, label=7), "no rows of class 7"),
         (lambda: ConfusionDisplay.from_predictions([1, 2], [1]), "must be as long"),
-        (lambda: ConfusionDisplay.from_predictions(range(40), range(40)), "40 classes are too many"),
+        (lambda: ConfusionDisplay.from_predictions(range(240), range(240)), "240 classes are too many"),
         (lambda: ConfusionDisplay.from_estimator(GaussianNB().fit(X, y), X), "y is missing"),
         (lambda: RocDisplay.from_predictions(HIT, np.full(400, np.nan)), "finite numbers"),
         (lambda: CostDisplay.from_predictions(HIT, P, miss=-1), "miss must be a positive cost"),

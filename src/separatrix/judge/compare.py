@@ -379,7 +379,7 @@ def order_of_classes(task: str, order: Any, y: Any) -> Sequence[Any] | None:
         return None
     if order is not None:
         return list(order)
-    held = getattr(y, "cat", None) or getattr(y, "dtype", None)
+    held: Any = getattr(y, "cat", None) or getattr(y, "dtype", None)
     return list(held.categories) if getattr(held, "ordered", False) else None
 
 

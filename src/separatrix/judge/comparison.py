@@ -24,7 +24,7 @@ from separatrix.judge.folds import Split
 from separatrix.judge.plan import Plan
 from separatrix.judge.ranking import Difference
 from separatrix.judge.reasons import folds_in_words, rows_in_words
-from separatrix.judge.scores import METRICS, Interval, metrics_of
+from separatrix.judge.scores import METRICS, Interval, digits, metrics_of
 from separatrix.judge.threshold import Threshold
 from separatrix.models.sets import of_folds
 from separatrix.models.threshold import with_threshold
@@ -312,9 +312,11 @@ class Comparison:
             metric = METRICS[name]
             rows = [self.scores[m][name] for m in self.ranking]
             columns[name] = np.array([r.mean for r in rows])
-            labels[name], formats[name] = LABELS.get(name, metric.title), f".{metric.places}f"
+            places = max(digits(r, metric.places) for r in rows)
+            labels[name], formats[name] = LABELS.get(name, metric.title), f".{places}f"
             if name != shown[-1] or len(shown) < len(SHOWN):
-                columns[f"{name} ±"] = np.array([_half(r) for r in rows])
+                halves = np.array([_half(r) for r in rows])  # one that would read as 0.000 is not written
+                columns[f"{name} ±"] = np.where(halves < 0.5 * 10.0**-places, np.nan, halves)
                 labels[f"{name} ±"], formats[f"{name} ±"] = "±", formats[name]
         if len({self.standing[m].folds for m in self.ranking}) > 1:
             columns["folds"] = np.array([float(self.standing[m].folds) for m in self.ranking])

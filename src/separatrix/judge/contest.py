@@ -73,9 +73,8 @@ class FoldResult:
         """
         of = len(self.test) if rows is None else len(rows)
         if (metric, of) not in self._kept:
-            counted = (
-                np.ones(len(self.test), dtype=bool) if of == len(self.test) else np.isin(self.test, rows)
-            )
+            whole = rows is None or of == len(self.test)
+            counted = np.ones(len(self.test), dtype=bool) if whole else np.isin(self.test, np.asarray(rows))
             parts = min(GROUPS, of)
             place = (np.cumsum(counted) - 1) % parts
             scores = [self._score(metric, counted & (place != g)) for g in range(parts)]

@@ -2,7 +2,7 @@
 
     log loss      −Σ w_i log p_i(y_i) / Σ w_i
     accuracy      share of rows, by weight, predicted right
-    Brier         Σ w_i Σ_k (p_ik − [y_i = k])² / Σ w_i
+    Brier         Σ w_i (p_i1 − [y_i = 1])² / Σ w_i of two classes, Σ w_i Σ_k (p_ik − [y_i = k])² / Σ w_i of more
     cost          Σ w_i C[y_i, ŷ_i] / Σ w_i,  ŷ the answer of least expected cost
     RMSE, MAE, R²   √ mean (y − ŷ)², mean |y − ŷ|, 1 − Σ (y − ŷ)²/Σ (y − ȳ)²: of numbers
     AUC           P(score of a row of the class > that of another row), ties by half; K > 2: mean one-vs-rest
@@ -57,11 +57,15 @@ def error(codes: np.ndarray, predicted: np.ndarray, weight: Any = None) -> float
 
 
 def brier(codes: np.ndarray, P: FloatArray, weight: Any = None) -> float:
-    """Σ_k (p_ik − [y_i = k])², averaged: from 0 to 2.
+    """(p_i1 − [y_i = 1])² of two classes, from 0 to 1; Σ_k (p_ik − [y_i = k])² of more, from 0 to 2; averaged.
+
+    As scikit-learn's ``brier_score_loss``, of two classes and of more.
 
     >>> round(brier(np.array([1]), np.array([[0.2, 0.8]])), 4)
-    0.08
+    0.04
     """
+    if P.shape[1] == 2:
+        return float(np.average(np.square(P[:, 1] - (codes == 1)), weights=weight))
     hit = codes[:, None] == np.arange(P.shape[1])
     return float(np.average(np.square(P - hit).sum(axis=1), weights=weight))
 
@@ -256,6 +260,22 @@ class Interval(NamedTuple):
     @property
     def half(self) -> float:
         return (self.high - self.low) / 2
+
+
+def digits(found: Interval, places: int) -> int:
+    """Digits after the point with which an end of an interval differs from its mean: ``places``, or up to 2 more.
+
+    >>> digits(Interval(0.933, 0.92, 0.95), 3), digits(Interval(0.99991, 0.99987, 0.99995), 3)
+    (3, 5)
+    """
+    ends = [v for v in (found.low, found.high) if np.isfinite(v) and v != found.mean]
+    far = max((abs(v - found.mean) for v in ends), default=0.0)
+    if not (far > 0 and np.isfinite(far)):
+        return places
+    need = int(np.ceil(-np.log10(2 * far)))
+    return (
+        places if need > places + 2 else max(places, need)
+    )  # what is narrower still is of no width to a reader
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,6 @@ class Listed(NamedTuple):
     parts : setting → name of the model that stands there, with its own settings for tables
     tried : in ``compare``
     task : what it predicts, "classes" or "numbers"
-    sums : whether its log-odds is a sum over columns, so that rows can be explained (of LinearSVC with two classes)
     also : other names that it answers to
     """
 
@@ -64,7 +63,6 @@ class Listed(NamedTuple):
     settings: dict[str, Any] = {}
     parts: dict[str, str] = {}
     tried: Tried | None = None
-    sums: bool = False
     also: tuple[str, ...] = ()
     task: str = "classes"
 
@@ -90,7 +88,7 @@ _FOREST = Tried(
 # In the order in which ``separatrix fit --help`` names them.
 MODELS = (
     Listed("LogisticRegression", "linear.logistic", "logistic regression", "logistic", "linear",
-           tried=Tried(7, 1.15, grid="made"), sums=True, also=("logit",)),
+           tried=Tried(7, 1.15, grid="made"), also=("logit",)),
     # its classes have an order, which few targets have: where it is named
     Listed("OrdinalRegression", "linear.ordinal", "proportional odds of ordered classes", "ordinal", "linear",
            tried=Tried(15, 1.15, grid="made", by_name=True),
@@ -101,17 +99,17 @@ MODELS = (
     Listed("GeneralizedLinearModel", "linear.glm", "generalised linear model", "glm", "linear",
            also=("linear_regression",), task="numbers"),
     Listed("LinearDiscriminantAnalysis", "generative.linear_discriminant", "linear discriminants", "lda", "dense",
-           {"solver": "lsqr", "shrinkage": "auto"}, tried=Tried(1, 1.0, "covariance"), sums=True),
+           {"solver": "lsqr", "shrinkage": "auto"}, tried=Tried(1, 1.0, "covariance")),
     Listed("QuadraticDiscriminantAnalysis", "generative.quadratic_discriminant", "quadratic discriminants", "qda",
            "dense", {"solver": "eigen", "shrinkage": "auto"}, tried=Tried(2, 1.0, "covariances")),
     Listed("GaussianDiscriminant", "generative.gaussian_discriminant", "discriminants of chosen covariances"),
     Listed("NaiveBayes", "generative.naive_bayes", "naive Bayes", "naive_bayes", "native",
-           tried=Tried(3, 1.0, "words", "made"), sums=True, also=("nb",)),
+           tried=Tried(3, 1.0, "words", "made"), also=("nb",)),
     Listed("GenerativeClassifier", "generative.any_family", "classes of any family"),
     Listed("GaussianNB", "generative.gaussian_nb", "Gaussian naive Bayes"),
     Listed("CategoricalNB", "generative.categorical_nb", "categorical naive Bayes"),
     Listed("MultinomialNB", "generative.multinomial_nb", "multinomial naive Bayes", "multinomial_nb", "counts",
-           tried=Tried(5, 1.0, "counts", tuple({"alpha": a} for a in (1.0, 0.1, 0.01))), sums=True),
+           tried=Tried(5, 1.0, "counts", tuple({"alpha": a} for a in (1.0, 0.1, 0.01)))),
     Listed("ComplementNB", "generative.complement", "complement naive Bayes", "complement_nb", "counts"),
     Listed("BernoulliNB", "generative.bernoulli_nb", "Bernoulli naive Bayes", "bernoulli_nb", "counts"),
     Listed("Perceptron", "margin.perceptron", "perceptron", "perceptron", "linear"),
@@ -119,7 +117,7 @@ MODELS = (
     Listed("LinearSVC", "margin.linear_svc", "linear support vectors", "linear_svc", "linear",
            {"calibrate": "sigmoid"},
            tried=Tried(8, 1.0, "small_class", tuple({"C": C} for C in (0.01, 0.1, 1.0, 10.0)),
-                       final={"calibrate": "sigmoid"}, scoring="accuracy"), sums=True),
+                       final={"calibrate": "sigmoid"}, scoring="accuracy")),
     Listed("SVC", "margin.svc", "kernel support vectors", "svc", "linear", {"calibrate": "sigmoid"},
            tried=Tried(12, 2.0, "kernel", "made"), also=("rbf_svc", "svm")),
     Listed("NuSVC", "margin.nu_svc", "kernel support vectors, a share ν of them"),

@@ -25,6 +25,8 @@ _HOME = {
     "ThresholdDisplay": "separatrix.show.thresholds",
     "CostDisplay": "separatrix.show.thresholds",
     "BoostingDisplay": "separatrix.show.boosting",
+    "ImportanceDisplay": "separatrix.show.importance",
+    "DependenceDisplay": "separatrix.show.dependence",
     "style": "separatrix.show.look",
     "report_html": "separatrix.show.report",
     "write_report": "separatrix.show.report",

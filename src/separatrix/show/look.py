@@ -143,6 +143,8 @@ class Display:
             on: Axes = plt.subplots(figsize=self.size, layout="constrained")[1] if ax is None else ax
             self.ax_, self.figure_ = on, on.figure
             self._draw(on, look)
+            for one in self.figure_.axes:
+                plain_ticks(one)
         return self
 
     @property
@@ -160,6 +162,36 @@ class Display:
     def close(self) -> None:
         """Forget the figure, so that it takes no memory."""
         pyplot().close(self.figure_)
+
+
+def plain_ticks(ax: Any) -> None:
+    """Numbers of axes written out where matplotlib would put a factor above the axes, over what stands there."""
+    from matplotlib.ticker import FuncFormatter, ScalarFormatter
+
+    for axis in (ax.xaxis, ax.yaxis):
+        if axis.get_scale() != "linear" or type(axis.get_major_formatter()) is not ScalarFormatter:
+            continue
+        low, high = axis.get_view_interval()
+        size, wide = max(abs(low), abs(high)), abs(high - low)
+        if size >= 1e5 or (0 < size < 1e-3) or (size > 0 and 0 < wide < 1e-4 * size):
+            axis.set_major_formatter(FuncFormatter(lambda v, _: tick_text(float(v))))
+
+
+def tick_text(value: float) -> str:
+    """A number beside a tick.
+
+    >>> tick_text(200000.0), tick_text(1.5e7), tick_text(-0.00002), tick_text(0.0)
+    ('200,000', '15 M', '−2e-05', '0')
+    """
+    size = abs(value)
+    text = (
+        f"{value / 1e6:g} M"
+        if 1e7 <= size < 1e12
+        else f"{value:,.0f}"
+        if 1e4 <= size < 1e7
+        else f"{value:.4g}"
+    )
+    return text.replace("-", "−", 1) if value < 0 else text
 
 
 def ground_of(ax: Axes) -> Any:

@@ -1,11 +1,13 @@
 """The plane a picture of many columns shows, and the way from it back to rows:  x = μ + s ∘ (B u),  u = Bᵀ(x − μ)/s.
 
     pair    two columns as they are; the others are held at their median or most frequent cell
-    pca     B: first two principal directions of the standardised columns
+    pca     B: first two principal directions of the standardised columns Z
     lda     B: first two discriminant directions, made orthogonal; with two classes the second is the widest direction
             across the first
 
-Notes [6867] 3.1.1 (discriminants); row V4. B is (p, 2) with BᵀB = I. Cost O(np²) and O(p³), or O(n²p) for p > n.
+Of more columns than rows all is done in the span of the rows, Z = (ZV)Vᵀ with V = Zᵀ U S⁻¹ from Z Zᵀ = U S² Uᵀ:
+nothing (p, p) is formed. Notes [6867] 3.1.1 (discriminants); row V4. B is (p, 2) with BᵀB = I. Cost O(np²) and
+O(p³), or O(n²p) for p > n.
 """
 
 from __future__ import annotations
@@ -31,6 +33,11 @@ class Plane:
     caption: str = ""
     strip: bool = False
     off: FloatArray | None = None  # distance of each row from the plane, in standard deviations
+
+    @property
+    def projected(self) -> bool:
+        """Whether the axes are directions, not columns."""
+        return self.off is not None
 
 
 def find_plane(table: ShownTable, columns: Any, codes: np.ndarray | None) -> Plane:
@@ -76,8 +83,9 @@ def _projected(table: ShownTable, kind: str, codes: np.ndarray | None) -> Plane:
     scale = np.where(scale > 0, scale, 1.0)
     z = (cells - mean) / scale
     if kind == "pca":
-        _, size, right = np.linalg.svd(z, full_matrices=False)
-        basis = right[:2].T
+        near, span = in_span(z)
+        _, size, right = np.linalg.svd(near, full_matrices=False)
+        basis = _out_of_span(right[:2].T, span)
         if basis.shape[1] < 2:
             raise ValueError('columns="pca" needs two rows or more')
         share = float((size[:2] ** 2).sum() / max((size**2).sum(), 1e-300))
@@ -109,6 +117,7 @@ def discriminant_directions(z: FloatArray, codes: np.ndarray) -> FloatArray:
     array([[1., 0.],
            [0., 1.]])
     """
+    z, span = in_span(z)
     present, whole = np.unique(codes), z.mean(axis=0)
     middles = np.array([z[codes == k].mean(axis=0) for k in present])
     rows = z - middles[np.searchsorted(present, codes)]
@@ -116,20 +125,41 @@ def discriminant_directions(z: FloatArray, codes: np.ndarray) -> FloatArray:
     apart = np.sqrt(many)[:, None] * (middles - whole)
     least = 1e-9 * max(float(np.vdot(rows, rows) + np.vdot(apart, apart)), 1e-300)
     wanted = min(2, len(present) - 1)
-    if len(z) < z.shape[1]:  # the directions lie in the span of the rows: nothing (p, p) is formed
-        span = np.linalg.qr(np.vstack([rows, apart]).T)[0]
-        rows, apart = rows @ span, apart @ span
     within = rows.T @ rows + least * np.eye(rows.shape[1])
     _, vectors = scipy.linalg.eigh(apart.T @ apart, within)
-    found = vectors[:, ::-1][:, :wanted]
-    found = span @ found if len(z) < z.shape[1] else found
-    found = np.linalg.qr(found)[0]
+    found = np.linalg.qr(vectors[:, ::-1][:, :wanted])[0]
     if found.shape[1] < 2:
         rest = z - z.mean(axis=0)
         rest = rest - rest @ found @ found.T
         across = np.linalg.svd(rest, full_matrices=False)[2][:1].T
         found = np.linalg.qr(np.hstack([found, across]))[0]
-    return np.asarray(found)
+    return _out_of_span(found, span)
+
+
+def in_span(z: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+    """(rows in coordinates of their span (n, r), V (p, r)) where columns are more than rows; else (z, None).
+
+    >>> z = np.array([[3.0, 0.0, 4.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 2.0]])
+    >>> near, span = in_span(z)
+    >>> bool(np.allclose(near @ span.T, z)), bool(np.allclose(span.T @ span, np.eye(3)))
+    (True, True)
+    """
+    n, p = z.shape
+    if p <= n:
+        return z, None
+    squares, vectors = np.linalg.eigh(z @ z.T)
+    kept = squares > 1e-12 * max(float(squares[-1]), 1e-300)
+    if kept.sum() < 2:  # rows that are all alike, or multiples: any two directions through them
+        longest = z[[np.einsum("ij,ij->i", z, z).argmax()]]
+        span = np.linalg.qr(np.vstack([longest, np.eye(2, p)]).T)[0][:, :2]
+        return z @ span, span
+    size = np.sqrt(squares[kept])
+    span = np.linalg.qr(z.T @ (vectors[:, kept] / size))[0]
+    return z @ span, span
+
+
+def _out_of_span(found: FloatArray, span: FloatArray | None) -> FloatArray:
+    return np.asarray(found if span is None else span @ found)
 
 
 def _short(value: Any) -> str:

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
 from separatrix.data.sources import TableLike
+from separatrix.judge.scores import Interval, digits
 from separatrix.show import reading
 from separatrix.show.look import DASHED, Axes, Display, Theme, head, limit_colours
 
@@ -114,13 +115,18 @@ class _Rates(Display):
         *,
         label: Any = None,
         level: float = 0.95,
+        known: tuple[float, float, float] | None = None,
         title: str | None = None,
         ax: Axes | None = None,
         theme: str | None = None,
     ) -> Any:
-        """Draw from labels y (n,) and scores (n,), or {name: scores}, that rise with the class ``label``."""
+        """Draw from labels y (n,) and scores (n,), or {name: scores}, that rise with the class ``label``.
+
+        ``known`` is an area with its interval that was found before (a mean over folds), to be said in place of
+        that of these rows.
+        """
         given, answer = _given(y, scores, label, cls._what)
-        return cls._made(given, answer, level, title, ax, theme)
+        return cls._made(given, answer, level, title, ax, theme, known)
 
     @classmethod
     def from_estimator(
@@ -143,10 +149,21 @@ class _Rates(Display):
 
     @classmethod
     def _made(
-        cls, given: Any, answer: str, level: float, title: str | None, ax: Axes | None, theme: str | None
+        cls,
+        given: Any,
+        answer: str,
+        level: float,
+        title: str | None,
+        ax: Axes | None,
+        theme: str | None,
+        known: tuple[float, float, float] | None = None,
     ) -> Any:
         reading.check_level(level)
         curves = {name: cls._curve(positive, score, level) for name, (positive, score) in given.items()}
+        if known is not None:
+            curves = {
+                name: Rates(c.x, c.y, c.threshold, *(float(v) for v in known)) for name, c in curves.items()
+            }
         one = len(given) == 1 or answer != "each class"
         base = float(np.mean(next(iter(given.values()))[0])) if one else np.nan
         return cls(curves, answer, base, float(level), title).plot(ax, theme=theme)
@@ -169,7 +186,7 @@ class RocDisplay(_Rates):
     >>> display.curves[""].area
     0.75
     >>> display.alt_text
-    'ROC curve of 1: area 0.75 (0.0693–0.992).'
+    'ROC curve of 1: area 0.750 (0.069–0.992).'
     >>> display.close()
     """
 
@@ -248,4 +265,7 @@ class PrecisionRecallDisplay(_Rates):
 
 
 def _area(c: Rates) -> str:
-    return f"{c.area:.3g} ({c.low:.3g}–{c.high:.3g})" if np.isfinite(c.low) else f"{c.area:.3g}"
+    if not np.isfinite(c.low):
+        return f"{c.area:.3g}"
+    places = digits(Interval(c.area, c.low, c.high), 3)
+    return f"{c.area:.{places}f} ({c.low:.{places}f}–{c.high:.{places}f})"

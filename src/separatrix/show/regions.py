@@ -7,7 +7,7 @@ Notes [6867] 5.1–5.3, [6321]; row V4. Cost: ``steps``² predictions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -126,7 +126,11 @@ class DecisionRegionsDisplay(Display):
         points = plane.points.copy()
         if plane.strip:
             points[:, 1] = (0.0 if codes is None else codes) + _jitter(table.n)
-        box = _box(points, pad, plane.strip, len(classes))
+        box, cut = _box(points, pad, plane.strip, len(classes)), ""
+        if not plane.projected:
+            box, cut = _without_tails(points, box, pad, plane)
+        if cut:
+            plane = replace(plane, caption=f"{plane.caption} {cut}".strip())
         xx, yy = np.meshgrid(np.linspace(*box[:2], int(steps)), np.linspace(*box[2:], int(steps)))
         at = np.column_stack([xx.ravel(), yy.ravel()])
         shape = (*xx.shape, len(classes))
@@ -308,6 +312,26 @@ def _box(points: FloatArray, pad: float, strip: bool, k: int) -> tuple[float, fl
     if strip:
         low[1], high[1] = -0.6, k - 0.4
     return float(low[0]), float(high[0]), float(low[1]), float(high[1])
+
+
+def _without_tails(
+    points: FloatArray, box: tuple[float, float, float, float], pad: float, plane: Plane
+) -> tuple[tuple[float, float, float, float], str]:
+    """The box without heavy tails of the columns drawn, and what is to be said of that."""
+    from separatrix.judge.dependence import ends_of
+
+    out, said = list(box), []
+    for i in range(1 if plane.strip else 2):
+        known = points[np.isfinite(points[:, i]), i]
+        low, high, scale, words = ends_of(known)
+        if scale == "log":  # a plane is linear: its tail is cut
+            low, high = float(known.min()), float(np.quantile(known, 0.98))
+            words = f"to the 98th percentile; the largest is {known.max():.4g}"
+        if words:
+            room = pad * (high - low)
+            out[2 * i : 2 * i + 2] = [low - room, high + room]
+            said.append(f"{plane.labels[i]} {words}")
+    return (out[0], out[1], out[2], out[3]), f"Axes are cut: {'; '.join(said)}." if said else ""
 
 
 def _jitter(n: int) -> FloatArray:

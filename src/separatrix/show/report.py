@@ -4,9 +4,10 @@
 
 The page asks for nothing from outside (a policy in its head forbids it), follows light or dark, prints, and reads on
 a telephone. Its what-if panel computes the probability of models that are sums over columns, as ``predict_proba``
-does (report_parts/sums.py). Rows are judged by models that had not seen them. Notes [726], [6867] 3.2; row O5. Cost:
-five fits without a comparison, 200 for intervals of penalised coefficients, some thousand predictions, six pictures
-drawn twice.
+does (report_parts/sums.py), and of trees, forests and kernel machines of moderate size (machines.py); else a copy
+of the model by columns stands in, and says how near it is (surrogate.py). Rows are judged by models that had not
+seen them. Notes [726], [6867] 3.2; row O5. Cost: five fits without a comparison, 200 for intervals of penalised
+coefficients, some thousand predictions, six pictures drawn twice.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import time
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +25,12 @@ from separatrix.judge.facts import read_X
 from separatrix.judge.scores import METRICS, Interval
 from separatrix.show.look import Display
 from separatrix.show.reading import check_fitted, last_step, name_of
+from separatrix.show.report_parts import classes as by_class
 from separatrix.show.report_parts import mistakes as mistakes_part
 from separatrix.show.report_parts import pictures, tables, whatif
 from separatrix.show.report_parts.answers import SCORES, JudgedAnswers, classes_of, judged, scores
+from separatrix.show.report_parts.clock import Clock
+from separatrix.show.report_parts.columns import columns
 from separatrix.show.report_parts.reproduce import reproduce
 from separatrix.show.report_parts.resampled import with_ends
 from separatrix.show.report_parts.sums import NotASum, Sum
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from separatrix.judge.comparison import Comparison
 
 LEVEL = 0.95
+WIDE_FROM = 9  # classes from which a confusion matrix takes the page's width
 
 
 def report_html(
@@ -54,7 +58,7 @@ def report_html(
     command: str | None = None,
     fitted: bool = True,
     known: float | None = None,
-    seconds: float | None = None,
+    seconds: float | None = 60.0,
 ) -> str:
     """The report of a fitted classifier as one page of HTML ([726], [6867] 3.2; row O5).
 
@@ -70,7 +74,8 @@ def report_html(
     command : what was typed, for the last section
     fitted : whether X, y are what the model was fitted to; False where those are not at hand, and X, y are other rows
     known : of other rows the share that stands in the training table too; None if nobody knows
-    seconds : that it may take, about: what would take longer is left out, and said; None for no limit
+    seconds : after which no costly part is begun, such as the importance of columns, and the page names those left
+        out; None for no limit
 
     Returns
     -------
@@ -85,7 +90,7 @@ def report_html(
     >>> page.startswith("<!DOCTYPE html>"), "<h1>Iris</h1>" in page, 'id="whatif"' in page
     (True, True, True)
     """
-    began = time.perf_counter()
+    clock = Clock(seconds)
     model, name = _chosen(comparison, model)
     check_fitted(model, "writing a report")
     if comparison is not None:  # as it was read there: words of an array have become a frame
@@ -99,20 +104,24 @@ def report_html(
         as_sum, why = None, str(error).rstrip(".")
     words = str(comparison.titles.get(name, name)) if comparison is not None and name else name_of(model)
     heading = title or (f"{words} on {os.path.basename(str(source))}" if source is not None else words)
+    going_by = columns(model, X, y, found, classes, comparison, name, words, clock, fitted)
+    drawn = _pictures(model, X, y, found, classes, words, as_sum, own, going_by.names)
+    panel = whatif.made(model, X, as_sum, why, clock)
+    wrong = mistakes_part.mistakes(model, found, classes, as_sum, why, X, going_by.folds, clock)
     parts = [
         _alerts(comparison, X, y),
         _verdict(model),
-        _pictures(model, X, y, found, classes, words, as_sum),
+        drawn,
         _ranking(comparison),
-        _coefficients(
-            model, X, y, words, fitted, None if seconds is None else seconds - (time.perf_counter() - began)
-        ),
-        section("mistakes", "The worst mistakes", mistakes_part.mistakes(model, found, classes, as_sum, why)),
-        _whatif(as_sum, why),
+        going_by.section,
+        _coefficients(model, X, y, words, fitted, clock),
+        section("mistakes", "The worst mistakes", wrong),
+        panel.section,
         section("reproduce", "How to get the same again", reproduce(model, X, y, source, command)),
+        _late(clock),
     ]
     top = _header(heading, words, classes, X, y, found, own, comparison, name)
-    return _page(heading, top, [part for part in parts if part], as_sum)
+    return _page(heading, top, [part for part in parts if part], panel.data)
 
 
 def write_report(path: str | PathLike[str], comparison: Comparison | None = None, **options: Any) -> None:
@@ -173,7 +182,7 @@ def _header(
     counts = np.unique(np.asarray(y), return_counts=True)
     often = float(counts[1].max() / counts[1].sum())
     told = listed([str(c) for c in classes])
-    right = tables.score_text("accuracy", own["accuracy"].mean)
+    right = tables.interval_texts("accuracy", own["accuracy"])[0]
     lead = (
         f"The model, {words}, tells {told} apart from {_many(p, 'column')} of {n:,} rows. It is right "
         f"in {right} of {found.whose}; always saying the most frequent class would be right in "
@@ -189,14 +198,19 @@ def _header(
             lead += f" It came first of {len(comparison.ranking)} models, and {rest}."
         if not comparison.standing[name].whole:
             lead += f" It was judged on {comparison.standing[name].words}."
+    rare = by_class.of_the_rare(found, classes)
+    texts = {m: tables.interval_texts(m, v) for m, v in list(own.items())[:5]}
     cells = "".join(
-        f"<div><dt>{h(METRICS[m].title)}</dt><dd>{h(tables.score_text(m, v.mean))}"
-        f"<small>{h(tables.span_text(m, v))}</small></dd></div>"
-        for m, v in list(own.items())[:5]
+        f"<div><dt>{h(METRICS[m].title)}</dt><dd>{h(mean)}<small>{h(span)}</small></dd></div>"
+        for m, (mean, span) in texts.items()
     )
     judged_on = f"Judged on {found.words}; small figures are {100 * LEVEL:g} % intervals."
+    if "brier" in texts:
+        each = f"(P({classes[1]}) − outcome)²" if len(classes) == 2 else "Σ (P − outcome)² over the classes"
+        judged_on += f" The Brier score is the mean of {each}, as in scikit-learn."
     numbers = f'<dl class="numbers">{cells}</dl>'
-    return f"<h1>{h(heading)}</h1>{paragraph(lead, 'lead')}{numbers}{paragraph(judged_on, 'quiet')}"
+    said = paragraph(f"{lead} {rare}".strip(), "lead")
+    return f"<h1>{h(heading)}</h1>{said}{numbers}{paragraph(judged_on, 'quiet')}"
 
 
 def _many(count: int, word: str) -> str:
@@ -255,8 +269,10 @@ def _pictures(
     classes: list[Any],
     words: str,
     as_sum: Sum | None,
+    own: dict[str, Interval],
+    foremost: tuple[str, ...],
 ) -> str:
-    pair = None
+    pair: list[str] | None = list(foremost) or None
     if as_sum is not None:
         order = sorted(
             (f for f in as_sum.forms if f.kind in ("poly", "log", "beta", "stops")), key=lambda f: -f.reach
@@ -265,25 +281,30 @@ def _pictures(
     made: list[str] = []
     missing: list[str] = []
 
-    def add(what: str, display: Display | str, caption: str = "", wide: bool = False) -> None:
+    def add(what: str, display: Display | str, wide: bool = False, full: bool = False) -> None:
         if isinstance(display, str):
             missing.append(f"{what}: {display}")
         else:
-            made.append(pictures.figure(display, caption, wide=wide))
+            made.append(pictures.figure(display, wide=wide, full=full))
 
     add("Decision regions", pictures.regions(model, X, y, pair))
     add("Calibration", pictures.calibration(found, classes, words))
-    add("Confusion", pictures.confusion(found, classes, words))
+    add("Confusion", pictures.confusion(found, classes, words), full=len(classes) > WIDE_FROM)
     if len(classes) == 2:
-        add("ROC", pictures.roc(found, classes))
+        area = METRICS["auc"].inside(own["auc"]) if "auc" in own else None
+        add("ROC", pictures.roc(found, classes, area))
+        add("Precision and recall", pictures.precision_recall(found, classes))
     if as_sum is not None and len(classes) == 2:
         add("Nomogram", pictures.nomogram(as_sum, words), wide=True)
     left = "".join(f"<li>{h(text)}</li>" for text in missing)
     note = (
         f"<details><summary>Not drawn: {len(missing)}</summary><ul>{left}</ul></details>" if missing else ""
     )
-    fold = f"<details><summary>Confusion as a table</summary>{tables.confusion(found, classes)}</details>"
-    said = f"Calibration, confusion and ROC are of {found.words}."
+    tabled = [by_class.per_class(found, classes), by_class.confusions(found, classes)]
+    fold = f'<div class="pictures">{"".join(f"<div>{part}</div>" for part in tabled if part)}</div>'
+    fold += f"<details><summary>Confusion as a table</summary>{tables.confusion(found, classes)}</details>"
+    of_two = ["ROC", "precision against recall"] if len(classes) == 2 else []
+    said = f"{listed(['Calibration', 'confusion', *of_two])} are of {found.words}."
     if found.repeats > 1:
         said += f" It was made {found.repeats} times: these are of the first, the scores above are means over all."
     said = paragraph(said, "quiet")
@@ -296,9 +317,7 @@ def _ranking(comparison: Comparison | None) -> str:
     return section("ranking", "All models, ranked", tables.ranking(comparison))
 
 
-def _coefficients(
-    model: BaseEstimator, X: Any, y: Any, words: str, fitted: bool, seconds: float | None = None
-) -> str:
+def _coefficients(model: BaseEstimator, X: Any, y: Any, words: str, fitted: bool, clock: Clock) -> str:
     read = tables.read(model, LEVEL)
     if read is None:
         return section("coefficients", "Coefficients", paragraph(f"{name_of(model)} has no coefficients."))
@@ -310,8 +329,10 @@ def _coefficients(
             "quiet",
         )
     if panels[0].ends is None:
-        if fitted:
-            panels, note = with_ends(model, X, y, panels, LEVEL, seconds)
+        if fitted and clock.is_late("intervals of the coefficients"):
+            note = "No intervals: there was no time for the fits to bootstraps of the rows."
+        elif fitted:
+            panels, note = with_ends(model, X, y, panels, LEVEL, clock.share(1.0))
         else:
             note = (
                 "No intervals: a penalised fit has no standard errors, and its training rows are not at hand."
@@ -337,26 +358,19 @@ def _scaled(model: BaseEstimator) -> bool:
     return False
 
 
-def _whatif(as_sum: Sum | None, why: str) -> str:
-    if as_sum is None:
-        text = f"There is no panel to try other cells: {why}."
-        return section("whatif-section", "What if?", paragraph(text))
-    said = paragraph(
-        "Move a column and see what the model would say; all others stay as they are. At the start every column has "
-        "its usual cell (the median, or the most frequent)."
-        + (
-            f" Signed figures are changes of the log-odds of {as_sum.classes[1]}."
-            if as_sum.mode == "logit" else ""
-        ),
-        "quiet",
-    )  # fmt: skip
-    return section("whatif-section", "What if?", said, whatif.panel(as_sum))
+def _late(clock: Clock) -> str:
+    """What there was no time for."""
+    if not clock.late:
+        return ""
+    asked = f"the {clock.seconds:.0f} s of this page" if clock.seconds else "the time of this page"
+    text = f"For want of time ({asked}) these were left out: {listed(clock.late, 12)}."
+    return section("late", "Left out", paragraph(text))
 
 
 # ---- the page ----
 
 
-def _page(heading: str, top: str, parts: list[str], as_sum: Sum | None) -> str:
+def _page(heading: str, top: str, parts: list[str], asked: dict[str, Any] | None) -> str:
     home = files("separatrix.show.report_parts")
     css = home.joinpath("report.css").read_text(encoding="utf-8")
     script = home.joinpath("whatif.js").read_text(encoding="utf-8")
@@ -367,7 +381,7 @@ def _page(heading: str, top: str, parts: list[str], as_sum: Sum | None) -> str:
     )
     known = {
         "alerts": "Alerts", "verdict": "Verdict", "pictures": "Pictures", "ranking": "Ranking",
-        "coefficients": "Coefficients", "mistakes": "Mistakes",
+        "columns": "Columns", "coefficients": "Coefficients", "mistakes": "Mistakes",
         "whatif-section": "What if?", "reproduce": "Reproduce",
     }  # fmt: skip
     body = "".join(parts)
@@ -377,8 +391,8 @@ def _page(heading: str, top: str, parts: list[str], as_sum: Sum | None) -> str:
         if f'<section id="{key}"' in body
     )
     code = f"<script>{script}</script>"
-    if as_sum is not None:
-        data = embedded(whatif.data(as_sum))
+    if asked is not None:
+        data = embedded(asked)
         code = f'<script type="application/json" id="whatif-data">{data}</script>{code}'
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'

@@ -374,12 +374,13 @@ def _report(
 @app.command(
     "explain",
     **_help(
-        "Why a row gets its answer: what each column adds to the log-odds.",
+        "Why a row gets its answer: what each column adds to the log-odds, or to the probability.",
         "explain out/iris/logistic.sepx iris --row 51",
         "explain spam.sepx mail.csv --row 3 --class spam --top 20",
         "Exact for models whose log-odds is a sum over columns (logistic regression, naive Bayes, linear "
         "discriminants, calibrated linear machines of two classes); the parts add up to the log-odds of the "
-        "probabilities. Of other models it is said that there is no such sum.",
+        "probabilities. Of all others (trees, forests, kernel machines) the probability is told apart, by Shapley "
+        "values against rows of the table: exact of trees and of up to ten columns, else with standard errors.",
     ),
 )
 def _explain(
@@ -394,7 +395,9 @@ def _explain(
     ] = None,
     against: Annotated[
         str | None,
-        typer.Option("--against", metavar="CLASS", help="Compared with. Default: the next likely."),
+        typer.Option(
+            "--against", metavar="CLASS", help="Compared with, of log-odds. Default: the next likely."
+        ),
     ] = None,
     top: Annotated[int, typer.Option("--top", min=1, metavar="N", help="Parts shown.")] = 15,
     delimiter: Delimiter = None,

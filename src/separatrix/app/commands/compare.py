@@ -426,8 +426,7 @@ def _files(
         say.note(
             f"  separatrix predict {model} {source}{'' if found.task == 'regression' else ' --proba'}", ""
         )
-        entry = BY_NAME.get(found.best_of_ours or "")
-        if entry is not None and entry.sums and (entry.cls != "LinearSVC" or len(found.classes) == 2):
+        if found.task != "regression" and hasattr(found.best_model, "predict_proba"):
             say.note(f"  separatrix explain {model} {source} --row 1", "")
         say.note(f"  separatrix report {model} NEWER-ROWS", "")
 

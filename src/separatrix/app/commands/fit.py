@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.app.commands.compare import stem
@@ -41,6 +42,7 @@ def run(
     path = Path(out) if out else Path("out", stem(asked.data), f"{name.replace('_', '-')}{SUFFIX}")
     numbers = entry_of(name).task == "numbers"
     table = replace(asked, numbers=numbers).read(say)
+    assert table.labels is not None
     if numbers:
         read_numbers(table.labels, len(table))
     for alert in () if numbers else _doubts(table):
@@ -99,7 +101,7 @@ def _on_its_rows(fitted: Any, table: Table, numbers: bool) -> tuple[float, str]:
     """How well it does on the rows it was fitted to: a number, and in words."""
     said = fitted.predict(table.frame)
     if numbers:
-        y = read_numbers(table.labels, len(table))
+        y = read_numbers(np.asarray(table.labels), len(table))
         return r2(y, said), f"R² {r2(y, said):.3f}, RMSE {rmse(y, said):.4g} on the"
     right = float((said == table.labels).mean())
     return right, f"right on {right:.1%} of the"

@@ -3,7 +3,8 @@
     log P(said)/P(true) = start + Σ_j c_j,   c_j = f_j(x_j) − mean f_j over the rows        (models that are sums)
 
 The contributions are exact: they add up to the model's own log-odds. Rows a model sees as bags of words are taken
-apart word by word (pieces.py). Notes [6867] 3.2.2, [726]; row O5.
+apart word by word (pieces.py). Of all other models they are Shapley values of the probability of the answer,
+against a sample of the table's rows (judge/shapley.py). Notes [6867] 3.2.2, [726]; row O5.
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
+from separatrix.judge.shapley import Contributions, contributions
 from separatrix.show.reading import ShownTable
 from separatrix.show.report_parts.answers import JudgedAnswers, take
+from separatrix.show.report_parts.clock import Clock
 from separatrix.show.report_parts.pieces import pieces
 from separatrix.show.report_parts.sums import Sum, link_of, text_at
 from separatrix.show.report_parts.words import MarkUp, cell_text, chance, h, paragraph, signed, soft, table
 
 SHOWN = 6  # mistakes
 PUSHES = 5  # columns named of each
+BEHIND = 60  # rows that Shapley values are against
+PART = 0.25  # of the page's seconds for them
 
 
 def worst(found: JudgedAnswers, most: int = SHOWN) -> np.ndarray:
@@ -46,9 +51,13 @@ def odds(found: Sum, terms: FloatArray, said: int, true: int) -> tuple[float, Fl
 
 
 def mistakes(
-    model: BaseEstimator, found: JudgedAnswers, classes: list[Any], model_sum: Sum | None, why: str
-) -> str:
-    """An article for each of the worst mistakes; ``why`` says why columns have no contributions."""
+    model: BaseEstimator, found: JudgedAnswers, classes: list[Any], model_sum: Sum | None, why: str, X: Any,
+    folds: Folds, clock: Clock,
+) -> str:  # fmt: skip
+    """An article for each of the worst mistakes; ``why`` says why columns have no contributions.
+
+    X are rows of the fit; ``folds`` are models with the rows that each has not seen, to explain the mistakes by.
+    """
     if found.P is None:
         return paragraph(
             "The model has no probabilities, so that its mistakes cannot be ordered by how bad they are."
@@ -68,14 +77,12 @@ def mistakes(
     made = [paragraph(intro + " Are their labels right?")]
     pairs = [(int(found.said[r]), int(found.codes[r])) for r in rows]
     insides: list[str] | None
+    own_cells = model_sum is not None
     if model_sum is not None and given is not None:
         insides, base = _of_columns(model_sum, cells, given, pairs, found.own), "the average row's"
     else:
         insides, base = _of_pieces(model, cells, classes, pairs, found.own), "an empty row's"
-    if insides is None:
-        made.append(paragraph(f"No contributions of columns are shown: {why}."))
-        insides = [""] * len(rows)
-    else:
+    if insides is not None:
         made.append(
             paragraph(
                 f"Contributions are exact: with the start, which is {base}, they add up to the score (log-odds) of "
@@ -84,12 +91,23 @@ def mistakes(
                 "quiet",
             )
         )
+    else:
+        unseen = _unseen(model, folds, found, places)
+        anew = all(m is not model for m in unseen)
+        told = _of_shares(unseen, X, cells, given, classes, pairs, found.own, anew, clock)
+        if isinstance(told, str):
+            made.append(paragraph(f"No contributions of columns are shown: {told}."))
+            insides = [""] * len(rows)
+        else:
+            insides, how = told
+            own_cells = bool(insides[0])
+            made.append(paragraph(how, "quiet"))
     made.append('<div class="mistakes">')
     for i, (said, true) in enumerate(pairs):
         p = found.P[rows[i]]
         top = f"Row {int(places[i]) + 1:,}: {classes[true]}, called {classes[said]}"
         line = f"{chance(classes[said], p[said])}, {chance(classes[true], p[true])}"
-        shown = insides[i] if model_sum is not None else _cells(given, i) + insides[i]
+        shown = insides[i] if own_cells and insides[i] else _cells(given, i) + insides[i]
         made.append(f"<article><h3>{h(top)}</h3>{paragraph(line, 'quiet')}{shown}</article>")
     made.append("</div>")
     return "".join(made)
@@ -123,19 +141,86 @@ def _of_pieces(
     return out
 
 
+Folds = tuple[tuple[Any, np.ndarray], ...]
+
+
+def _unseen(model: BaseEstimator, folds: Folds, found: JudgedAnswers, places: np.ndarray) -> list[Any]:
+    """For each row the model of a fold that has not seen it, else the model itself."""
+    known = [next((m for m, held in folds if (held == row).any()), None) for row in places]
+    whole = found.own or any(
+        m is None for m in known
+    )  # one kind of model for all, so that one sentence is true of all
+    return [model] * len(places) if whole else known
+
+
+def _of_shares(
+    models: list[Any], X: Any, cells: Any, given: ShownTable | None, classes: list[Any],
+    pairs: list[tuple[int, int]], own: bool, anew: bool, clock: Clock,
+) -> tuple[list[str], str] | str:  # fmt: skip
+    """(tables of Shapley values of P(said), what they are), or why there are none; a row there is no time for has
+    "".
+    """
+    if given is None:
+        return "the table is sparse, and the model is no sum over its entries"
+    if clock.is_late("contributions of columns to the worst mistakes"):
+        return "no time was left"
+    behind = np.sort(np.random.default_rng(0).permutation(X.shape[0])[:BEHIND])
+    out = [""] * len(pairs)
+    used, behind = Clock(clock.share(PART)), take(X, behind)
+    how = ""
+    for model in dict.fromkeys(models):  # rows of one model are explained together
+        mine = [i for i, m in enumerate(models) if m is model]
+        if how and used.is_late(""):
+            clock.late.append("contributions of columns to some of the worst mistakes")
+            break
+        try:
+            found = contributions(model, take(cells, mine), behind, seconds=used.share(1.0))
+        except (TypeError, ValueError) as error:
+            return str(error).rstrip(".")
+        for at, i in enumerate(mine[: len(found.adds)]):
+            said = pairs[i][0]
+            unsure = None if found.error is None else 100 * found.error[at, :, said]
+            texts = [text_at(column, column[i : i + 1].tolist()[0])[:24] for column in given.columns]
+            caption = f"Its parts: {chance(classes[said], found.output[at, said])}"
+            c, base = 100 * found.adds[at, :, said], 100 * float(found.base[said])
+            out[i] = _pushes(base, c, given.names, texts, "columns", caption, unsure)
+        if len(found.adds) < len(mine):
+            clock.late.append("contributions of columns to some of the worst mistakes")
+        how = how or _how(found, own, anew)
+    return out, how
+
+
+def _how(found: Contributions, own: bool, anew: bool) -> str:
+    which = "the model" if own else "the model fitted to all rows"
+    if anew:
+        which = "the model fitted anew without the row's fold, with the settings it has,"
+    unsure = " Figures behind ± are standard errors." if found.error is not None else ""
+    return (
+        f"Contributions are Shapley values, {found.how}: with the start, the mean probability of the answer "
+        f"over those rows, "
+        f"they add up to the probability of the answer, in per cent, that {which} gives.{unsure} Orange speaks "
+        f"for the wrong "
+        "answer, blue against it."
+    )
+
+
 def _caption(P: FloatArray, classes: list[Any], said: int, own: bool) -> str:
     if own:
         return "Contributions"
     return f"Fitted to all rows, the model gives {chance(classes[said], P[said])}"
 
 
-def _pushes(start: float, c: FloatArray, names: list[str], texts: list[str], what: str, caption: str) -> str:
+def _pushes(
+    start: float, c: FloatArray, names: list[str], texts: list[str], what: str, caption: str,
+    error: FloatArray | None = None,
+) -> str:  # fmt: skip
     order = np.argsort(-np.abs(c), kind="stable")
     order = order[np.abs(c[order]) > 0]
     top, rest = order[:PUSHES], order[PUSHES:]
     far = max(float(np.abs(c).max(initial=0.0)), abs(float(c[rest].sum())), 1e-12)
     rows: list[list[Any]] = [["start", "", signed(start), ""]]
-    rows += [[soft(names[j]), texts[j], signed(c[j]), _bar(c[j] / far)] for j in top]
+    unsure = [""] * len(c) if error is None else [f" ± {v:.2f}" for v in error]
+    rows += [[soft(names[j]), texts[j], signed(c[j]) + unsure[j], _bar(c[j] / far)] for j in top]
     if len(rest):
         other = float(c[rest].sum())
         named = f"{len(rest)} other {what}" if len(rest) > 1 else soft(names[rest[0]])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from separatrix.judge.scores import Interval
 from separatrix.show.coefficients import Panel
 from separatrix.show.look import Display, pyplot
 from separatrix.show.reading import ShownTable
@@ -25,22 +27,28 @@ from separatrix.show.report_parts.answers import JudgedAnswers, take
 from separatrix.show.report_parts.sums import Form, Sum, link_of, values_at
 from separatrix.show.report_parts.words import cell_text, h
 
-MOST_ROWS = 1_500  # points of a picture
+MOST_ROWS = 700  # points of a picture
 MOST_CELLS = 40_000_000  # points of a plane times the columns of the table
-MOST_PARTS = 30  # classes of a confusion matrix that has room
+LIKE = 6  # classes from which those often confused stand side by side
+MOST_WIDE = 3_000  # columns, beyond which no plane through them is drawn
 RULERS = 10  # columns of a nomogram
 LARGEST = 20  # coefficients
 
 
-def figure(display: Display, caption: str = "", *, wide: bool = False) -> str:
-    """A display already drawn in the light theme, as a figure of the page; it is closed afterwards."""
+def figure(display: Display, caption: str = "", *, wide: bool = False, full: bool = False) -> str:
+    """A display already drawn in the light theme, as a figure of the page; it is closed afterwards.
+
+    ``wide`` takes the page's width and is pushed aside by finger on a telephone; ``full`` is never drawn smaller
+    there.
+    """
     alt = " ".join(str(display.alt_text).split())
     light, size = _drawn(display)
     display.close()
     display.plot(theme="dark")
     dark, _ = _drawn(display)
     display.close()
-    mark = f' class="wide" tabindex="0" role="group" aria-label="{h(alt)}"' if wide else ""
+    kind = "wide full" if full else "wide"
+    mark = f' class="{kind}" tabindex="0" role="group" aria-label="{h(alt)}"' if wide or full else ""
     words = f"<figcaption>{h(caption)}</figcaption>" if caption else ""
     return (
         f'<figure{mark}><picture><source media="screen and (prefers-color-scheme: dark)" '
@@ -55,7 +63,23 @@ def _drawn(display: Display) -> tuple[str, tuple[float, float]]:
     with pyplot().rc_context({"svg.fonttype": "path", "svg.hashsalt": "separatrix"}):
         display.figure_.savefig(held, format="svg", dpi=110, metadata=bare)
     wide, high = display.figure_.get_size_inches()
-    return "data:image/svg+xml;base64," + base64.b64encode(held.getvalue()).decode(), (96 * wide, 96 * high)
+    made = base64.b64encode(lean(held.getvalue().decode("utf-8")).encode()).decode()
+    return f"data:image/svg+xml;base64,{made}", (96 * wide, 96 * high)
+
+
+def lean(svg: str) -> str:
+    """A drawing with lengths to a hundredth of a point, without remarks and line ends.
+
+    >>> lean('<path d="M 0.12345 3 \\nL 1 2"/>\\n<!-- words -->\\n<use x="1.23456" y="2"/>')
+    '<path d="M 0.12 3 L 1 2"/><use x="1.23" y="2"/>'
+    """
+
+    def short(found: re.Match[str]) -> str:
+        inner = re.sub(r"(\.\d{2})\d+", r"\1", " ".join(found.group(2).split()))
+        return f'{found.group(1)}="{inner}"'
+
+    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
+    return re.sub(r">\s+<", "><", re.sub(r'\b(d|x|y)="([^"]*)"', short, svg))
 
 
 def attempt(make: Callable[[], Display]) -> Display | str:
@@ -73,6 +97,8 @@ def regions(model: BaseEstimator, X: Any, y: ArrayLike, names: list[str] | None 
     from separatrix.show.regions import DecisionRegionsDisplay
 
     n = int(X.shape[0])
+    if X.shape[1] > MOST_WIDE:
+        return f"a plane through {X.shape[1]:,} columns shows too little of them to be worth its time"
     if n > MOST_ROWS:
         keep = np.sort(np.random.default_rng(0).permutation(n)[:MOST_ROWS])
         X, y = take(X, keep), np.asarray(y)[keep]
@@ -86,21 +112,35 @@ def regions(model: BaseEstimator, X: Any, y: ArrayLike, names: list[str] | None 
     found = over("lda" if X.shape[1] > 2 else None)
     if not isinstance(found, str) or hasattr(X, "tocsr"):
         return found
-    if names is None:
-        table = ShownTable(X)
-        names = [name for name, number in zip(table.names, table.numeric) if number][:2]
+    table = ShownTable(X)
+    numeric = [name for name, number in zip(table.names, table.numeric) if number]
+    names = [*(name for name in names or () if name in numeric), *numeric]
+    names = list(dict.fromkeys(names))[:2]
     return found if len(names) < 2 else over(tuple(names))
 
 
-def roc(found: JudgedAnswers, classes: list[Any]) -> Display | str:
-    """Recall against false alarms of two classes, on rows not used in the fit."""
+def roc(found: JudgedAnswers, classes: list[Any], known: Interval | None = None) -> Display | str:
+    """Recall against false alarms of two classes, on rows not used in the fit; the area is the one ``known``."""
     from separatrix.show.rates import RocDisplay
 
     if found.P is None or len(classes) != 2:
         return "a ROC curve is of two classes with probabilities"
     P = found.P
     y = np.array([str(c) for c in classes])[found.codes]
-    return attempt(lambda: RocDisplay.from_predictions(y, P[:, 1], label=str(classes[1]), theme="light"))
+    label = str(classes[1])
+    return attempt(lambda: RocDisplay.from_predictions(y, P[:, 1], label=label, known=known, theme="light"))
+
+
+def precision_recall(found: JudgedAnswers, classes: list[Any]) -> Display | str:
+    """Precision against recall of the rarer of two classes, on rows not used in the fit."""
+    from separatrix.show.rates import PrecisionRecallDisplay
+
+    if found.P is None or len(classes) != 2:
+        return "a curve of precision against recall is of two classes with probabilities"
+    rarer = int(np.bincount(found.codes, minlength=2).argmin())
+    y, score = np.array([str(c) for c in classes])[found.codes], found.P[:, rarer]
+    draw = PrecisionRecallDisplay.from_predictions
+    return attempt(lambda: draw(y, score, label=str(classes[rarer]), theme="light"))
 
 
 def calibration(found: JudgedAnswers, classes: list[Any], name: str) -> Display | str:
@@ -117,11 +157,10 @@ def confusion(found: JudgedAnswers, classes: list[Any], name: str) -> Display | 
     """Counts of (true class, answer)."""
     from separatrix.show.confusion import ConfusionDisplay
 
-    if len(classes) > MOST_PARTS:
-        return f"{len(classes)} classes are too many for a picture"
+    order = "likeness" if len(classes) >= LIKE else "given"
     labels, draw = np.array([str(c) for c in classes]), ConfusionDisplay.from_predictions
     truth, said = labels[found.codes], labels[found.said]
-    return attempt(lambda: draw(truth, said, classes=labels, name=name, theme="light"))
+    return attempt(lambda: draw(truth, said, classes=labels, order=order, name=name, theme="light"))
 
 
 def nomogram(found: Sum, words: str) -> Display | str:

@@ -129,14 +129,7 @@ class Sum:
     @classmethod
     def of(cls, model: BaseEstimator, X: TableLike) -> Sum:
         """Find the sum of a fitted classifier or binomial model from rows X (n, p); refuse with :class:`NotASum`."""
-        try:
-            table = table_of(X)
-        except (TypeError, ValueError) as error:
-            raise NotASum(str(error)) from None
-        if table.p > MOST_COLUMNS:
-            raise NotASum(
-                f"the table has {table.p:,} columns, and {MOST_COLUMNS} are the most a panel has room for"
-            )
+        table = shown_table(X)
         score, mode = heads_of(model)
         with np.errstate(all="ignore"):
             start = score(table.rows(1, {}))[0]
@@ -170,6 +163,18 @@ class Sum:
         if not any(form.reach > 0 for form in self.forms):
             raise NotASum(f"{name_of(model)} gives every row the same answer")
         return np.asarray(terms.mean(axis=0))
+
+
+def shown_table(X: Any, most: int = MOST_COLUMNS) -> ShownTable:
+    """X as columns; refused where they are more than a panel has room for, before any is looked at."""
+    shape: Any = getattr(X, "shape", ())
+    p = int(shape[1]) if len(shape) == 2 else 0
+    if p > most:
+        raise NotASum(f"the table has {p:,} columns, and {most} are the most a panel has room for")
+    try:
+        return table_of(X)
+    except (TypeError, ValueError) as error:
+        raise NotASum(str(error)) from None
 
 
 # ---- heads ----
@@ -261,7 +266,7 @@ def _some(X: TableLike, n: int, most: int) -> Any:
 
 def _forms(table: ShownTable, score: Callable[[Any], FloatArray], start: FloatArray) -> list[Form]:
     """The forms of all columns, from one prediction of their probes (in blocks)."""
-    asked = [_probes(table, j) for j in range(table.p)]
+    asked = [probes(table, j) for j in range(table.p)]
     terms = moved_terms(table, list(enumerate(asked)), score, start)
     return [_form(table, j, asked[j], terms[j]) for j in range(table.p)]
 
@@ -278,7 +283,7 @@ def _distinct(column: np.ndarray) -> list[Any]:
     return [*sorted(counts, key=lambda v: -counts[v]), *gap]
 
 
-def _probes(table: ShownTable, j: int) -> list[Any]:
+def probes(table: ShownTable, j: int) -> list[Any]:
     """Cells to ask about: of a number points over its range and cells that occur; else every level."""
     if not table.numeric[j]:
         levels = _distinct(table.columns[j])

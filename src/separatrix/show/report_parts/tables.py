@@ -11,15 +11,16 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.judge.comparison import Comparison
-from separatrix.judge.scores import METRICS, Interval
+from separatrix.judge.scores import METRICS, Interval, digits
 from separatrix.show.coefficients import Panel, read_coefficients
 from separatrix.show.report_parts.answers import JudgedAnswers
 from separatrix.show.report_parts.words import MarkUp, h, listed, number, paragraph, table
 
 MOST_ROWS = 60  # of coefficients
+SHARES = ("accuracy", "error")  # said as per cent
 
 
-def score_text(name: str, value: float) -> str:
+def score_text(name: str, value: float, places: int | None = None) -> str:
     """A score with the digits it deserves: accuracy as per cent, others with three places.
 
     >>> score_text("accuracy", 0.97891), score_text("log_loss", 0.08123), score_text("seconds", 0.01234)
@@ -27,23 +28,37 @@ def score_text(name: str, value: float) -> str:
     """
     if np.isnan(value):
         return "–"
-    if name in ("accuracy", "error"):
-        return f"{100 * value:.1f} %"
     if name == "seconds":
         return f"{1000 * value:.0f} ms" if value < 1 else f"{value:.1f} s"
-    places = METRICS[name].places if name in METRICS else 3
-    return f"{value:.{places}f}".replace("-", "−")
+    given = _places(name) if places is None else places
+    if name in SHARES:
+        return f"{100 * value:.{given - 2}f} %"
+    return f"{value:.{given}f}".replace("-", "−")
+
+
+def _places(name: str) -> int:
+    return METRICS[name].places if name in METRICS else 3
+
+
+def interval_texts(name: str, found: Interval) -> tuple[str, str]:
+    """(the mean, the ends) with as many digits as tell them apart; no ends where there are none, or nothing is
+    between.
+
+    >>> interval_texts("auc", Interval(0.99991, 0.99987, 0.99995))
+    ('0.99991', '0.99987 to 0.99995')
+    """
+    inside = METRICS[name].inside(found) if name in METRICS else found
+    places = digits(inside, _places(name))
+    mean = score_text(name, inside.mean, places)
+    if name == "seconds" or not (np.isfinite(inside.low) and np.isfinite(inside.high)):
+        return mean, ""
+    low, high = (score_text(name, v, places).removesuffix(" %") for v in (inside.low, inside.high))
+    return mean, f"{low} to {high}" if low != high else ""
 
 
 def span_text(name: str, found: Interval) -> str:
     """The ends of an interval, within what the score can be; empty where there is none."""
-    if not (np.isfinite(found.low) and np.isfinite(found.high) and found.high > found.low):
-        return ""
-    low = max(found.low, 0.0)
-    high = min(found.high, 1.0) if name in ("accuracy", "error", "auc", "calibration_error") else found.high
-    if name in ("accuracy", "error"):
-        return f"{100 * low:.1f} to {100 * high:.1f}"
-    return f"{score_text(name, low)} to {score_text(name, high)}"
+    return interval_texts(name, found)[1]
 
 
 def ranking(comparison: Comparison) -> str:
@@ -61,8 +76,8 @@ def ranking(comparison: Comparison) -> str:
         dots = _dots(own[by], reach, comparison.scores[comparison.best][by], told.get(name))
         cells: list[Any] = [f"{place}. {comparison.titles.get(name, name)}", dots]
         for metric in shown:
-            span = span_text(metric, own[metric])
-            cells.append(MarkUp(f"{h(score_text(metric, own[metric].mean))}<small>{h(span)}</small>"))
+            mean, span = interval_texts(metric, own[metric])
+            cells.append(MarkUp(f"{h(mean)}<small>{h(span)}</small>"))
         cells.append(score_text("seconds", own["seconds"].mean))
         seen = comparison.standing[name]
         cells.append(_difference(told.get(name), by, name == comparison.best, seen.kind == "behind"))

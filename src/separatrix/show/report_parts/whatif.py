@@ -1,6 +1,8 @@
 """The what-if panel: a slider or a list for each column, and the probability the model would give.
 
-    the page computes  P = mode(start + Σ_j f_j(x_j))  from the forms of sums.py, by the script whatif.js
+    the page computes  P = mode(start + Σ_j f_j(x_j))  from the forms of sums.py, by the script whatif.js; or a
+    forest's or a kernel machine's P from machines.py; else a copy of the model by columns, with how near it is
+    (surrogate.py)
 
 ``#whatif={"column number": cell}`` (URI-encoded JSON; null is a missing cell) sets the controls when the page opens,
 so that a row can be sent as a link. Row O5.
@@ -8,18 +10,72 @@ so that a row can be sent as a link. Row O5.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from separatrix.core.numerics import FloatArray
-from separatrix.show.report_parts.sums import Form, Sum
-from separatrix.show.report_parts.words import cell_text, h
+from separatrix.show.report_parts.clock import Clock
+from separatrix.show.report_parts.machines import Machine
+from separatrix.show.report_parts.sums import Form, NotASum, Sum
+from separatrix.show.report_parts.surrogate import Surrogate
+from separatrix.show.report_parts.words import cell_text, h, paragraph, section
 
 SHOWN = 12  # columns in sight; the rest is folded away
 
 
-def panel(found: Sum) -> str:
+class Made(NamedTuple):
+    """The section, and what the script reads; None without a panel."""
+
+    section: str
+    data: dict[str, Any] | None
+
+
+def made(model: BaseEstimator, X: Any, as_sum: Sum | None, why: str, clock: Clock) -> Made:
+    """The panel of a sum, of trees or a kernel machine; else of a copy, which says so; else the sentence why not."""
+    intro = (
+        "Move a column and see what the model would say; all others stay as they are. At the start every column "
+        "has its "
+        "usual cell (the median, or the most frequent)."
+    )
+    if as_sum is not None:
+        if as_sum.mode == "logit":
+            intro += f" Signed figures are changes of the log-odds of {as_sum.classes[1]}."
+        return Made(_section(paragraph(intro, "quiet"), panel(as_sum)), data(as_sum))
+    reasons = [why]
+    try:
+        machine = Machine.of(model, X)
+        said = paragraph(f"{intro} The page computes what the model does, {machine.words}.", "quiet")
+        return Made(_section(said, panel(machine)), machine_data(machine))
+    except NotASum as error:
+        reasons.append(str(error).rstrip("."))
+    if clock.is_late("the panel to try other cells"):
+        return Made(_section(paragraph("There is no panel to try other cells: no time was left.")), None)
+    try:
+        copied = Surrogate.of(model, X)
+    except NotASum as error:
+        reasons.append(str(error).rstrip("."))
+        told = "; ".join(dict.fromkeys((reasons[0], reasons[-1])))
+        return Made(_section(paragraph(f"There is no panel to try other cells: {told}.")), None)
+    warned = (
+        f"This is not the model, for {reasons[-1]}. It is a copy, a sum over columns fitted to what the model "
+        f"says of "
+        f"{copied.rows:,} rows between the usual row and those of the table. On {copied.judged:,} other such rows it "
+        f"explains {100 * copied.r2:.0f} % of how its probabilities vary (R² = {copied.r2:.2f}), and is off by "
+        f"{100 * copied.off:.1f} points on average; at the usual row it says what the model does, but for "
+        f"probabilities "
+        "below 0.5 %."
+    )
+    shown = f'<div class="copy"><strong>A copy</strong> {h(warned)}</div>'
+    return Made(_section(paragraph(intro, "quiet"), shown, panel(copied.found)), data(copied.found))
+
+
+def _section(*parts: str) -> str:
+    return section("whatif-section", "What if?", *parts)
+
+
+def panel(found: Sum | Machine) -> str:
     """The controls, widest effect first, and the place of the answer; values are set by the script."""
     order = sorted(range(len(found.forms)), key=lambda j: -found.forms[j].reach)
     order = [j for j in order if found.forms[j].kind != "held"]
@@ -33,6 +89,7 @@ def panel(found: Sum) -> str:
         folded = f'<details><summary>{many}, of less effect</summary><div class="controls">{inside}</div></details>'
     note = f'<p class="quiet">Held at their usual cell: {h(", ".join(held[:8]))}.</p>' if held else ""
     classes = [str(c) for c in found.classes]
+    focus = ' tabindex="0" role="group" aria-label="probabilities of all classes"' if len(classes) > 8 else ""
     bars = "".join(
         f'<div class="bar-row"><span class="bar-name">{h(label)}</span><span class="bar"><span class="fill c{k % 8}" '
         f'id="whatif-bar-{k}"></span></span><output class="bar-value" id="whatif-p-{k}" aria-live="off">–</output>'
@@ -42,7 +99,7 @@ def panel(found: Sum) -> str:
     return (
         '<form id="whatif" class="whatif" autocomplete="off">'
         f'<div class="answer"><p class="answer-line"><strong id="whatif-class" aria-live="polite">–</strong> '
-        f'<span id="whatif-share" class="big">–</span></p>{bars}'
+        f'<span id="whatif-share" class="big">–</span></p><div class="bars"{focus}>{bars}</div>'
         '<p><button type="reset" id="whatif-reset">Back to the usual row</button></p></div>'
         f'<div class="sides"><div class="controls">{controls}</div>{folded}{note}</div></form>'
     )
@@ -100,10 +157,28 @@ def usual_of(form: Form) -> float:
     return float(np.clip(round(float(form.usual), places_of(form)), form.low, form.high))
 
 
+def machine_data(found: Machine) -> dict[str, Any]:
+    """The same of trees or a kernel machine: a column's values are its features, which stand at ``at`` of z."""
+    columns = _columns(found.forms)
+    for own, form, at in zip(columns, found.forms, found.features):
+        own["at"] = at
+        if form.kind == "held":
+            own["values"] = _rows(form.values)
+    width = sum(len(at) for at in found.features)
+    return {**found.head, "classes": [str(c) for c in found.classes], "width": width, "columns": columns}
+
+
 def data(found: Sum) -> dict[str, Any]:
     """What the script reads: plain lists of numbers."""
+    return {
+        "head": "sum", "mode": found.mode, "classes": [str(c) for c in found.classes],
+        "start": [float(v) for v in found.start], "columns": _columns(found.forms),
+    }  # fmt: skip
+
+
+def _columns(forms: list[Form]) -> list[dict[str, Any]]:
     columns = []
-    for form in found.forms:
+    for form in forms:
         own: dict[str, Any] = {"kind": form.kind, "name": form.name}
         if form.kind == "levels":
             own["values"] = _rows(form.values)
@@ -116,17 +191,15 @@ def data(found: Sum) -> dict[str, Any]:
             else:
                 own |= {"centre": form.centre, "width": form.width, "weights": _rows(form.weights)}
             if form.missing is not None:
-                own["missing"] = [float(v) for v in form.missing]
+                own["missing"] = _rows(form.missing[None])[0]
         columns.append(own)
-    return {
-        "mode": found.mode, "classes": [str(c) for c in found.classes], "start": [float(v) for v in found.start],
-        "columns": columns,
-    }  # fmt: skip
+    return columns
 
 
-def _rows(values: FloatArray | None) -> list[list[float]]:
+def _rows(values: FloatArray | None) -> list[list[float | None]]:
+    """Plain lists; None for what is missing, which JSON has no number for."""
     assert values is not None
-    return [[float(v) for v in row] for row in np.asarray(values)]
+    return [[None if np.isnan(v) else float(v) for v in row] for row in np.asarray(values)]
 
 
 def _same(a: Any, b: Any) -> bool:
