@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 SHOWN = ("log_loss", "accuracy", "auc", "calibration_error")
 LABELS = {"calibration_error": "calib."}  # with them the table fits into 80 columns
 WIDTH = 80
+BEHIND = ("behind", "late")  # kinds of standings: behind on the way, and not followed further
 CLIP = 160  # characters of why a model failed
 MARKS = {"serious": "#D55E00", "warning": "#E69F00", "note": "#777777"}
 
@@ -76,7 +77,7 @@ class Standing:
     rows, of_rows : that it is fitted to in the end, and those of the table
     judged : rows, over all its folds
     tuned : whether it stands for itself with settings chosen
-    kind, why : "behind", "rows", "failed" or "", and in words, where it was not followed to the end
+    kind, why : "behind", "rows", "late" (both), "failed" or "", and in words, where it was not followed to the end
     """
 
     folds: int
@@ -193,7 +194,7 @@ class Comparison:
 
     def _left_behind(self, name: str) -> bool:
         """Whether it was far behind on the way, so that it has too few folds or rows for a test that tells."""
-        return self.standing[name].kind == "behind"
+        return self.standing[name].kind in BEHIND
 
     def out_of_fold(self, name: str | None = None, repeat: int = 0) -> tuple[np.ndarray, FloatArray]:
         """Rows (m,) and P (m, K) of a model (default the best) in a repetition, by fits that have not seen the row.
@@ -335,13 +336,13 @@ class Comparison:
         said = []
         for (words, kind), names in groups.items():
             was = "was" if len(names) == 1 else "were"
-            far = ": behind there, so they were not followed further" if kind == "behind" else ""
+            far = ": behind there, so they were not followed further" if kind in BEHIND else ""
             far = far.replace("they were", "it was") if len(names) == 1 else far
             said.append(f"{joined(names)} {was} judged on {words}{far}.")
         said += [f"{m} {textwrap.shorten(s.why, CLIP, placeholder=' …')}." for m, s in self.standing.items()
                  if s.kind == "failed"]  # fmt: skip
         said += [f"{m}: {textwrap.shorten(s.why, CLIP, placeholder=' …')}." for m, s in self.standing.items()
-                 if s.kind == "rows"]  # fmt: skip
+                 if s.kind in ("rows", "late")]  # fmt: skip
         if self.standing[self.best].rows < self.standing[self.best].of_rows:
             few = rows_in_words(self.standing[self.best].rows, self.standing[self.best].of_rows)
             said.append(f"The model kept, {self.best}, is fitted to {few}.")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from separatrix.judge.comparison import Comparison
+from separatrix.judge.comparison import BEHIND, Comparison
 from separatrix.judge.scores import METRICS, Interval
 from separatrix.show.coefficients import Panel, read_coefficients
 from separatrix.show.report_parts.answers import JudgedAnswers
@@ -65,7 +65,7 @@ def ranking(comparison: Comparison) -> str:
             cells.append(MarkUp(f"{h(score_text(metric, own[metric].mean))}<small>{h(span)}</small>"))
         cells.append(score_text("seconds", own["seconds"].mean))
         seen = comparison.standing[name]
-        cells.append(_difference(told.get(name), by, name == comparison.best, seen.kind == "behind"))
+        cells.append(_difference(told.get(name), by, name == comparison.best, seen.kind in BEHIND))
         cells.append(seen.words + (", tuned" if seen.tuned else ""))
         rows.append(cells)
     heads = ["model", "more is better" if METRICS[by].higher else "less is better"]
