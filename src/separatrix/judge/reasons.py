@@ -34,7 +34,7 @@ def folds_in_words(folds: int, of_all: int) -> str:
 
 @dataclass
 class Reasons:
-    """Sentences by model; ``kinds``: "failed", "time", "rows", "behind", or "late": behind on the rows it was given."""
+    """Sentences by model; ``kinds``: "failed", "time", "rows", "behind", or "late": the last two."""
 
     said: dict[str, str] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
