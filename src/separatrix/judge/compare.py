@@ -33,7 +33,7 @@ from separatrix.data.interrupts import until_interrupted
 from separatrix.judge.alerts import Alert, alerts
 from separatrix.judge.budget import Allowed
 from separatrix.judge.candidates import Candidate, read_models
-from separatrix.judge.comparison import Comparison, Refits, Standing
+from separatrix.judge.comparison import Comparison, Refits
 from separatrix.judge.contest import BASELINE, Contest
 from separatrix.judge.facts import TableFacts, encoder_of, read_two, read_X
 from separatrix.judge.fits import answers, codes_in
@@ -43,6 +43,7 @@ from separatrix.judge.progress import Progress
 from separatrix.judge.ranking import rank
 from separatrix.judge.schedule import Race
 from separatrix.judge.scores import METRICS, Interval, metric_of, read_cost, scores_of
+from separatrix.judge.standing import Standing
 from separatrix.judge.tuning import settled
 from separatrix.models.parameters import seed_of, threads
 

@@ -23,8 +23,9 @@ from separatrix.judge.contest import BASELINE, FoldResult
 from separatrix.judge.folds import Split
 from separatrix.judge.plan import Plan
 from separatrix.judge.ranking import Difference
-from separatrix.judge.reasons import folds_in_words, rows_in_words
+from separatrix.judge.reasons import rows_in_words
 from separatrix.judge.scores import METRICS, Interval
+from separatrix.judge.standing import BEHIND, Standing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 SHOWN = ("log_loss", "accuracy", "auc", "calibration_error")
 LABELS = {"calibration_error": "calib."}  # with them the table fits into 80 columns
 WIDTH = 80
-BEHIND = ("behind", "late")  # kinds of standings: behind on the way, and not followed further
 CLIP = 160  # characters of why a model failed
 MARKS = {"serious": "#D55E00", "warning": "#E69F00", "note": "#777777"}
 
@@ -66,47 +66,6 @@ class Refits(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return f"models: {', '.join(self._names)}; fitted to all rows: {', '.join(self.fitted) or 'none yet'}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Standing:
-    """What a model was judged on.
-
-    folds, of_folds : that it has, and those of one repetition
-    trained, of_trained : rows of training in a fold, and those there are
-    rows, of_rows : that it is fitted to in the end, and those of the table
-    judged : rows, over all its folds
-    tuned : whether it stands for itself with settings chosen
-    kind, why : "behind", "rows", "late" (both), "failed" or "", and in words, where it was not followed to the end
-    """
-
-    folds: int
-    of_folds: int
-    trained: int
-    of_trained: int
-    rows: int
-    of_rows: int
-    judged: int
-    tuned: bool
-    kind: str = ""
-    why: str = ""
-
-    @property
-    def whole(self) -> bool:
-        """Whether it was judged on all folds of a repetition, fitted to all rows of training."""
-        return self.folds >= self.of_folds and self.trained >= self.of_trained
-
-    @property
-    def words(self) -> str:
-        """On what.
-
-        >>> given = dict(of_folds=5, of_trained=26972, rows=33715, of_rows=33715, judged=1, tuned=False)
-        >>> Standing(folds=1, trained=4000, **given).words
-        '1 fold of 5, 4,000 of 26,972 rows'
-        """
-        said = [] if self.folds >= self.of_folds else [folds_in_words(self.folds, self.of_folds)]
-        said += [] if self.trained >= self.of_trained else [rows_in_words(self.trained, self.of_trained)]
-        return ", ".join(said) or folds_in_words(self.folds, self.of_folds)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

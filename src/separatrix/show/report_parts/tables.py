@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from separatrix.judge.comparison import BEHIND, Comparison
+from separatrix.judge.comparison import Comparison
 from separatrix.judge.scores import METRICS, Interval
+from separatrix.judge.standing import BEHIND
 from separatrix.show.coefficients import Panel, read_coefficients
 from separatrix.show.report_parts.answers import JudgedAnswers
 from separatrix.show.report_parts.words import MarkUp, h, listed, number, paragraph, table
