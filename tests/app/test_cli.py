@@ -164,14 +164,14 @@ def test_a_plan_and_the_command_in_the_report_give_the_same_again(run, tmp_path,
 
 
 def test_the_floor_alone_has_an_exit_code_of_its_own(run, monkeypatch):
-    from separatrix.judge.contest import BASELINE
+    from separatrix.judge.contest import FLOORS
     from separatrix.judge.fits import Unwanted
     from separatrix.judge.schedule import Race
 
     work = Race._work
 
     def never(self, task):
-        if task.step.model != BASELINE:
+        if task.step.model != FLOORS[0]:
             raise Unwanted
         return work(self, task)
 

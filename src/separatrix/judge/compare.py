@@ -34,7 +34,7 @@ from separatrix.data.interrupts import until_interrupted
 from separatrix.judge.alerts import Alert, alerts
 from separatrix.judge.budget import Allowed
 from separatrix.judge.candidates import Candidate, read_models
-from separatrix.judge.comparison import Comparison, Refits, Standing
+from separatrix.judge.comparison import Comparison, Refits
 from separatrix.judge.contest import FLOORS, Contest, FoldResult
 from separatrix.judge.facts import TableFacts, encoder_of, read_numbers, read_two, read_X
 from separatrix.judge.fits import codes_in
@@ -44,6 +44,7 @@ from separatrix.judge.progress import Progress
 from separatrix.judge.ranking import rank
 from separatrix.judge.schedule import Race
 from separatrix.judge.scores import METRICS, Interval, metric_of, read_cost
+from separatrix.judge.standing import Standing
 from separatrix.judge.threshold import Threshold, check_threshold, out_of_fold
 from separatrix.judge.tuning import settled
 from separatrix.models.parameters import seed_of, threads

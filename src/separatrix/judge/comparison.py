@@ -23,8 +23,9 @@ from separatrix.judge.contest import FLOORS, FoldResult
 from separatrix.judge.folds import Split
 from separatrix.judge.plan import Plan
 from separatrix.judge.ranking import Difference
-from separatrix.judge.reasons import folds_in_words, rows_in_words
+from separatrix.judge.reasons import rows_in_words
 from separatrix.judge.scores import METRICS, Interval, digits, metrics_of
+from separatrix.judge.standing import BEHIND, Standing
 from separatrix.judge.threshold import Threshold
 from separatrix.models.sets import of_folds
 from separatrix.models.threshold import with_threshold
@@ -69,47 +70,6 @@ class Refits(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return f"models: {', '.join(self._names)}; fitted to all rows: {', '.join(self.fitted) or 'none yet'}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Standing:
-    """What a model was judged on.
-
-    folds, of_folds : that it has, and those of one repetition
-    trained, of_trained : rows of training in a fold, and those there are
-    rows, of_rows : that it is fitted to in the end, and those of the table
-    judged : rows, over all its folds
-    tuned : whether it stands for itself with settings chosen
-    kind, why : "behind", "rows", "failed" or "", and in words, where it was not followed to the end
-    """
-
-    folds: int
-    of_folds: int
-    trained: int
-    of_trained: int
-    rows: int
-    of_rows: int
-    judged: int
-    tuned: bool
-    kind: str = ""
-    why: str = ""
-
-    @property
-    def whole(self) -> bool:
-        """Whether it was judged on all folds of a repetition, fitted to all rows of training."""
-        return self.folds >= self.of_folds and self.trained >= self.of_trained
-
-    @property
-    def words(self) -> str:
-        """On what.
-
-        >>> given = dict(of_folds=5, of_trained=26972, rows=33715, of_rows=33715, judged=1, tuned=False)
-        >>> Standing(folds=1, trained=4000, **given).words
-        '1 fold of 5, 4,000 of 26,972 rows'
-        """
-        said = [] if self.folds >= self.of_folds else [folds_in_words(self.folds, self.of_folds)]
-        said += [] if self.trained >= self.of_trained else [rows_in_words(self.trained, self.of_trained)]
-        return ", ".join(said) or folds_in_words(self.folds, self.of_folds)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -226,7 +186,7 @@ class Comparison:
 
     def _left_behind(self, name: str) -> bool:
         """Whether it was far behind on the way, so that it has too few folds or rows for a test that tells."""
-        return self.standing[name].kind == "behind"
+        return self.standing[name].kind in BEHIND
 
     def out_of_fold(self, name: str | None = None, repeat: int = 0) -> tuple[np.ndarray, FloatArray]:
         """Rows (m,) and P (m, K) of a model (default the best) in a repetition, by fits that have not seen the row.
@@ -383,13 +343,13 @@ class Comparison:
         said = []
         for (words, kind), names in groups.items():
             was = "was" if len(names) == 1 else "were"
-            far = ": behind there, so they were not followed further" if kind == "behind" else ""
+            far = ": behind there, so they were not followed further" if kind in BEHIND else ""
             far = far.replace("they were", "it was") if len(names) == 1 else far
             said.append(f"{joined(names)} {was} judged on {words}{far}.")
         said += [f"{m} {textwrap.shorten(s.why, CLIP, placeholder=' …')}." for m, s in self.standing.items()
                  if s.kind == "failed"]  # fmt: skip
         said += [f"{m}: {textwrap.shorten(s.why, CLIP, placeholder=' …')}." for m, s in self.standing.items()
-                 if s.kind == "rows"]  # fmt: skip
+                 if s.kind in ("rows", "late")]  # fmt: skip
         if self.standing[self.best].rows < self.standing[self.best].of_rows:
             few = rows_in_words(self.standing[self.best].rows, self.standing[self.best].of_rows)
             said.append(f"The model kept, {self.best}, is fitted to {few}.")

@@ -73,8 +73,7 @@ class FoldResult:
         """
         of = len(self.test) if rows is None else len(rows)
         if (metric, of) not in self._kept:
-            whole = rows is None or of == len(self.test)
-            counted = np.ones(len(self.test), dtype=bool) if whole else np.isin(self.test, np.asarray(rows))
+            counted = np.isin(self.test, self.test if rows is None else rows)
             parts = min(GROUPS, of)
             place = (np.cumsum(counted) - 1) % parts
             scores = [self._score(metric, counted & (place != g)) for g in range(parts)]

@@ -34,7 +34,7 @@ def folds_in_words(folds: int, of_all: int) -> str:
 
 @dataclass
 class Reasons:
-    """Sentences by model; ``kinds``: "failed", "time", "behind" or "rows"."""
+    """Sentences by model; ``kinds``: "failed", "time", "rows", "behind", or "late": the last two."""
 
     said: dict[str, str] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
@@ -67,11 +67,10 @@ class Reasons:
     def behind(self, name: str, rows: int, of_rows: int, folds: int, of_folds: int, best: str) -> str:
         seen = folds_in_words(folds, of_folds)
         on = "" if rows >= of_rows else f", {rows_in_words(rows, of_rows)}"
-        return self._say(name, "behind", f"behind {best} after {seen}{on}: it was not followed further")
-
-    def forget(self, name: str) -> None:
-        self.said.pop(name, None)
-        self.kinds.pop(name, None)
+        text = f"behind {best} after {seen}{on}: it was not followed further"
+        if self.kinds.get(name) == "rows":  # for want of time, and both are said
+            return self._say(name, "late", self.said[name])
+        return self._say(name, "behind", text)
 
 
 def more_time(undone: Mapping[str, list[str]], seconds: float) -> str:

@@ -348,14 +348,11 @@ class Race:
             if len(course.found(name, False)) < folds or rows < course.rows(name, 0):
                 most = len(self.contest.splits[0].train)
                 self.reasons.behind(name, rows, most, seen, folds, best)
-        for name in list(self.reasons.kinds):
-            if self.reasons.kinds[name] == "rows" and name not in course.fewer:
-                self.reasons.forget(name)
         if self.allowed.seconds is None:
             return
         undone = {
             "first": [m for m in course.gone if self.reasons.kinds.get(m) == "time"],
-            "rows": [m for m in racing if m in course.fewer],
+            "rows": [m for m in course.order if m in course.fewer and m not in course.gone],
             "folds": [m for m in racing if not course.whole(m)],
         }
         if self.over and not undone["folds"]:

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from separatrix.judge.comparison import Comparison
 from separatrix.judge.scores import METRICS, Interval, digits
+from separatrix.judge.standing import BEHIND
 from separatrix.show.coefficients import Panel, read_coefficients
 from separatrix.show.report_parts.answers import JudgedAnswers
 from separatrix.show.report_parts.words import MarkUp, h, listed, number, paragraph, table
@@ -80,7 +81,7 @@ def ranking(comparison: Comparison) -> str:
             cells.append(MarkUp(f"{h(mean)}<small>{h(span)}</small>"))
         cells.append(score_text("seconds", own["seconds"].mean))
         seen = comparison.standing[name]
-        cells.append(_difference(told.get(name), by, name == comparison.best, seen.kind == "behind"))
+        cells.append(_difference(told.get(name), by, name == comparison.best, seen.kind in BEHIND))
         cells.append(seen.words + (", tuned" if seen.tuned else ""))
         rows.append(cells)
     heads = ["model", "more is better" if METRICS[by].higher else "less is better"]
