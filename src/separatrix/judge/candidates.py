@@ -238,10 +238,11 @@ def candidate_named(text: str, task: str = "classes") -> Candidate | None:
     there: Mapping[str, Candidate] = CANDIDATES
     if task == "numbers":
         from separatrix.judge.regressors import REGRESSORS as there
-    asked = plain(named(text))
-    if asked in THEIRS:
+    asked = {plain(text), plain(named(text))}
+    if asked & set(THEIRS):
         return there[YARDSTICK]
-    return next((c for name, c in there.items() if plain(name) in (asked, f"{asked}regressor")), None)
+    asked |= {f"{name}regressor" for name in asked}
+    return next((c for name, c in there.items() if plain(name) in asked), None)
 
 
 def cheapest_first(candidates: Mapping[str, Candidate], facts: TableFacts) -> list[str]:
