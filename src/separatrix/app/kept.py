@@ -22,6 +22,7 @@ from separatrix.app.seen import marks, share_seen
 from separatrix.core.words import and_more
 from separatrix.files.archive import ModelFileError
 from separatrix.files.store import ModelFile, describe, load, save
+from separatrix.models.threshold import without_threshold
 from separatrix.tables.chunks import read_chunks
 from separatrix.tables.kinds import LEFT_OUT
 from separatrix.tables.read import read
@@ -66,7 +67,7 @@ class Kept:
     def name(self) -> str:
         """The class of the model; of a pipeline its last step's."""
         steps = getattr(self.model, "steps", None)
-        return type(steps[-1][1] if steps else self.model).__name__
+        return type(without_threshold(steps[-1][1] if steps else self.model)).__name__
 
     @property
     def target(self) -> str | None:

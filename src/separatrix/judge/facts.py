@@ -136,8 +136,8 @@ def read_numbers(y: ArrayLike, n: int) -> FloatArray:
     except (TypeError, ValueError):
         at = next(i for i, v in enumerate(values.tolist()) if not _is_number(v))
         raise ValueError(
-            f"y is {values.tolist()[at]!r} in row {at}, which is no number: a regression needs numbers; leave "
-            'task="regression" out to compare classifiers'
+            f"y is {values.tolist()[at]!r} in row {at}, which is no number: a regression predicts numbers; give "
+            "another target, or use a classifier"
         ) from None
     bad = np.flatnonzero(~np.isfinite(numbers))
     if len(bad):

@@ -24,7 +24,7 @@ from sklearn.utils import _safe_indexing
 from separatrix.core.numerics import FloatArray
 from separatrix.judge.cells import mixed, names_of
 from separatrix.judge.fits import codes_in, probabilities
-from separatrix.judge.folds import inner_folds, sample
+from separatrix.judge.folds import inner_folds, sample, strata_of
 from separatrix.judge.scores import METRICS, Interval, corrected_interval
 
 FOLDS = 5
@@ -82,7 +82,8 @@ def importance(
 
     Parameters
     ----------
-    y, classes, codes : the labels (n,), the model's classes, and the number of each label among them
+    y, classes, codes : the labels (n,), the model's classes, and the number of each label among them; of numbers, no
+        classes, and the numbers themselves
     metric, cost : the score, and the matrix of a cost
     splits : (train, test) rows of each fold; None deals five
     test : (table, codes) of rows that the model has not seen: it is judged on them as it is
@@ -96,9 +97,10 @@ def importance(
         wide = f"the table has {len(names):,} columns"
         raise ValueError(f"{wide}, and {MOST:,} are the most that are shuffled one by one")
     if test is not None:
-        kept = sample(test[1], 2 * ROWS, seed)
+        kept = sample(strata_of(test[1]) if METRICS[metric].task == "numbers" else test[1], 2 * ROWS, seed)
         return _as_it_is(model, _safe_indexing(test[0], kept), test[1][kept], names, shuffler, level)
-    pairs = list(splits) if splits is not None else inner_folds(codes, FOLDS, seed)
+    strata = strata_of(codes) if METRICS[metric].task == "numbers" else codes
+    pairs = list(splits) if splits is not None else inner_folds(strata, FOLDS, seed)
     columns = list(range(len(names)))
     drops: list[FloatArray] = []
     made: list[tuple[Any, np.ndarray]] = []
@@ -108,11 +110,11 @@ def importance(
         if f and began + longest > ends:
             break
         if rows is not None and rows < len(train):
-            train = train[sample(codes[train], rows, seed)]
+            train = train[sample(strata[train], rows, seed)]
             said = f"to {len(train):,} rows of it, "
         fitted = clone(model).fit(_safe_indexing(X, train), y[train])
         made.append((fitted, held))
-        held = held[sample(codes[held], FEW_ROWS if screened and not f else ROWS, seed)]
+        held = held[sample(strata[held], FEW_ROWS if screened and not f else ROWS, seed)]
         table = _safe_indexing(X, held)
         try:
             score, worse = shuffler.drops(fitted, table, codes[held], columns, f)
@@ -216,7 +218,9 @@ class _Shuffler:
         return sign * (self.score(codes, *after) - self.score(codes, *before))
 
     def answers(self, model: BaseEstimator, table: Any) -> Answers:
-        """What the metric reads of a model: labels, or probabilities."""
+        """What the metric reads of a model: labels, or probabilities; of numbers, those."""
+        if METRICS[self.metric].task == "numbers":
+            return np.asarray(model.predict(table), dtype=float), None
         if METRICS[self.metric].needs == "labels":
             return codes_in(model.predict(table), self.classes), None
         P = probabilities(model, table, self.classes)

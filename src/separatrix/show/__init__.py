@@ -27,6 +27,8 @@ _HOME = {
     "BoostingDisplay": "separatrix.show.boosting",
     "ImportanceDisplay": "separatrix.show.importance",
     "DependenceDisplay": "separatrix.show.dependence",
+    "PredictedDisplay": "separatrix.show.numbers",
+    "ErrorsDisplay": "separatrix.show.numbers",
     "style": "separatrix.show.look",
     "report_html": "separatrix.show.report",
     "write_report": "separatrix.show.report",

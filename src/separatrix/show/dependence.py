@@ -117,6 +117,8 @@ class DependenceDisplay(Display):
         if shown is None:
             moved = np.argsort(-np.ptp(found.mean, axis=0), kind="stable")[:MOST_CLASSES]
             shown = [1] if len(classes) == 2 else sorted(moved.tolist())
+        if not classes:  # numbers
+            shown = [0]
         if not 0 < len(shown) <= MOST_CLASSES:
             raise ValueError(f"labels names {len(shown)} classes: 1 to {MOST_CLASSES} can be told apart")
         made = cls(name, list(classes), found, list(shown), single, title)
@@ -128,9 +130,8 @@ class DependenceDisplay(Display):
     def alt_text(self) -> str:
         k, found = self.shown[0], self.found
         mean = found.mean[:, k]
-        text = (
-            f"P({self.classes[k]}) as {found.name} moves and all else stays, over {len(found.lines)} rows: "
-        )
+        what = self._what(k)
+        text = f"{what[0].upper()}{what[1:]} as {found.name} moves and all else stays, over {len(found.lines)} rows: "
         if found.kind == "levels":
             low, high = found.labels[int(mean.argmin())], found.labels[int(mean.argmax())]
             return text + f"least for {low}, {mean.min():.3g}, most for {high}, {mean.max():.3g}."
@@ -141,7 +142,7 @@ class DependenceDisplay(Display):
         draw = self._levels if self.found.kind == "levels" else self._numbers
         draw(ax, look, keys)
         several = len(self.shown) > 1
-        label = "probability" if several else f"P({_short(str(self.classes[self.shown[0]]))})"
+        label = "probability" if several else self._what(self.shown[0])
         caption = f"The {len(self.shown)} of {len(self.classes)} classes that move most." if several else ""
         if several and len(self.shown) == len(self.classes):
             caption = ""
@@ -155,6 +156,10 @@ class DependenceDisplay(Display):
         else:
             ax.set_ylabel(label)
         head(ax, look, self.title or _short(self.found.name, 46), caption, keys)
+
+    def _what(self, k: int) -> str:
+        """What moves."""
+        return f"P({_short(str(self.classes[k]))})" if self.classes else "the prediction"
 
     @property
     def _centred(self) -> bool:

@@ -19,16 +19,24 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_regressor
 
 from separatrix.judge.facts import read_X
 from separatrix.judge.scores import METRICS, Interval
+from separatrix.models.threshold import threshold_of, without_threshold
 from separatrix.show.look import Display
 from separatrix.show.reading import check_fitted, last_step, name_of
 from separatrix.show.report_parts import classes as by_class
 from separatrix.show.report_parts import mistakes as mistakes_part
 from separatrix.show.report_parts import pictures, tables, whatif
-from separatrix.show.report_parts.answers import SCORES, JudgedAnswers, classes_of, judged, scores
+from separatrix.show.report_parts.answers import (
+    SCORES,
+    JudgedAnswers,
+    at_threshold,
+    classes_of,
+    judged,
+    scores,
+)
 from separatrix.show.report_parts.clock import Clock
 from separatrix.show.report_parts.columns import columns
 from separatrix.show.report_parts.reproduce import reproduce
@@ -92,11 +100,24 @@ def report_html(
     """
     clock = Clock(seconds)
     model, name = _chosen(comparison, model)
-    check_fitted(model, "writing a report")
     if comparison is not None:  # as it was read there: words of an array have become a frame
         X, X_test = read_X(X), None if X_test is None else read_X(X_test)
+    if (
+        comparison.task == "regression"
+        if comparison is not None
+        else is_regressor(model) and not _binomial(model)
+    ):
+        from separatrix.show.numbers_page import sections
+
+        test = None if X_test is None else (X_test, y_test)
+        heading, top, parts = sections(comparison, model, name, X, y, test, title, source, command, clock)
+        return _page(heading, top, parts, None)
+    cut, model = threshold_of(model), without_threshold(model)
+    check_fitted(model, "writing a report")
     classes = classes_of(model)
     found = judged(model, X, y, X_test, y_test, comparison, name, 1.0 if fitted else known)
+    if cut is not None:
+        found = at_threshold(found, cut, classes)
     own = _scores(comparison, name, found, X_test is not None)
     try:
         as_sum, why = Sum.of(model, X), ""
@@ -109,19 +130,24 @@ def report_html(
     panel = whatif.made(model, X, as_sum, why, clock)
     wrong = mistakes_part.mistakes(model, found, classes, as_sum, why, X, going_by.folds, clock)
     parts = [
-        _alerts(comparison, X, y),
-        _verdict(model),
+        alerts_section(comparison, X, y),
+        verdict_section(model),
         drawn,
-        _ranking(comparison),
+        ranking_section(comparison),
         going_by.section,
         _coefficients(model, X, y, words, fitted, clock),
         section("mistakes", "The worst mistakes", wrong),
         panel.section,
         section("reproduce", "How to get the same again", reproduce(model, X, y, source, command)),
-        _late(clock),
+        late_section(clock),
     ]
     top = _header(heading, words, classes, X, y, found, own, comparison, name)
     return _page(heading, top, [part for part in parts if part], panel.data)
+
+
+def _binomial(model: Any) -> bool:
+    """Whether it is a model of a share, which is reported on as a classifier is."""
+    return getattr(last_step(model), "family", None) in ("binomial", "bernoulli")
 
 
 def write_report(path: str | PathLike[str], comparison: Comparison | None = None, **options: Any) -> None:
@@ -217,13 +243,13 @@ def _many(count: int, word: str) -> str:
     return f"{count:,} {word}" + ("" if count == 1 else "s")
 
 
-def _alerts(comparison: Comparison | None, X: Any, y: Any) -> str:
+def alerts_section(comparison: Comparison | None, X: Any, y: Any, *, numbers: bool = False) -> str:
     if comparison is not None:
         found = list(comparison.alerts)
     else:
         from separatrix.judge.alerts import alerts
 
-        found = alerts(X, y)
+        found = alerts(X, y, numbers=numbers)
     if not found:
         return section("alerts", "Alerts", paragraph("Nothing odd was found in the table."))
     items = "".join(
@@ -238,7 +264,7 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "?", "!")) else text + "."
 
 
-def _verdict(model: BaseEstimator) -> str:
+def verdict_section(model: BaseEstimator) -> str:
     inner = last_step(model)
     verdict = getattr(inner, "verdict_", None)
     if verdict is None:
@@ -311,7 +337,7 @@ def _pictures(
     return section("pictures", "Pictures", f'<div class="pictures">{"".join(made)}</div>', said, fold, note)
 
 
-def _ranking(comparison: Comparison | None) -> str:
+def ranking_section(comparison: Comparison | None) -> str:
     if comparison is None:
         return ""
     return section("ranking", "All models, ranked", tables.ranking(comparison))
@@ -358,7 +384,7 @@ def _scaled(model: BaseEstimator) -> bool:
     return False
 
 
-def _late(clock: Clock) -> str:
+def late_section(clock: Clock) -> str:
     """What there was no time for."""
     if not clock.late:
         return ""

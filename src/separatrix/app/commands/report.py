@@ -10,13 +10,13 @@ import numpy as np
 
 from separatrix.app.commands.compare import stem
 from separatrix.app.errors import OK
-from separatrix.app.kept import open_model
+from separatrix.app.kept import Kept, open_model
 from separatrix.app.outputs import folder, write_text
 from separatrix.app.pages import page_of
 from separatrix.app.say import Say
 from separatrix.judge.compare import side_of
 from separatrix.judge.fits import codes_in
-from separatrix.judge.scores import METRICS, bootstrapped, metrics_of
+from separatrix.judge.scores import METRICS, bootstrapped, bootstrapped_numbers, metrics_of
 from separatrix.models.threshold import threshold_of
 
 LEVEL = 0.95
@@ -27,6 +27,8 @@ def run(
 ) -> int:
     kept = open_model(model, say)
     X, labels, left_out = kept.labelled(data, target, delimiter)
+    if kept.numbers:
+        return _of_numbers(kept, model, data, X, labels, left_out, out, say)
     codes = codes_in(labels, kept.classes)
     said = codes_in(kept.model.predict(X), kept.classes)
     P = np.asarray(kept.model.predict_proba(X)) if hasattr(kept.model, "predict_proba") else None
@@ -78,6 +80,44 @@ def run(
             "classes": [str(c) for c in kept.classes.tolist()],
             "scores": {name: dict(zip(("value", "low", "high"), v)) for name, v in scores.items()},
             "confusion": counts,
+            "verdict": kept.about.verdict,
+            "report": None if page is None else str(path),
+        }
+    )
+    return OK
+
+
+def _of_numbers(
+    kept: Kept, model: str, data: str, X: Any, y: np.ndarray, left_out: int, out: str | None, say: Say
+) -> int:
+    """The same of a model of numbers."""
+    found = bootstrapped_numbers(y, np.asarray(kept.model.predict(X), dtype=float), level=LEVEL)
+    say.note(str(kept.about), "")
+    if left_out:
+        say.note(f"{left_out:,} rows without a number were left out")
+    say.result(f"{data}: {len(y):,} rows")
+    for name, (value, low, high) in found.items():
+        metric = METRICS[name]
+        better = "more is better" if metric.higher else "less is better"
+        p = metric.places
+        say.result(
+            f"  {metric.title:<6} {value:.{p}f}   {LEVEL:.0%} from {low:.{p}f} to {high:.{p}f}   ({better})"
+        )
+    path = Path(out) if out else Path(model).parent / f"report-{stem(data)}.html"
+    command = shlex.join(["separatrix", "report", model, data])
+    page = page_of(say, model=kept.model, X=X, y=y, X_test=X, y_test=y, source=data, command=command)
+    if page is not None:
+        folder(path.parent)
+        write_text(path, page)
+        say.note(f"written: {path}", "bold")
+    say.data(
+        {
+            "model": model,
+            "class": kept.name,
+            "source": data,
+            "rows": len(y),
+            "rows_without_label": left_out,
+            "scores": {name: dict(zip(("value", "low", "high"), v)) for name, v in found.items()},
             "verdict": kept.about.verdict,
             "report": None if page is None else str(path),
         }

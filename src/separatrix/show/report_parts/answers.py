@@ -7,7 +7,7 @@ Notes [726] "Learning curve for Twenty News Groups". Row O5. Cost: a prediction,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -102,6 +102,17 @@ def judged(
             repeats = 1 + max(comparison.splits[r.split].repeat for r in comparison.folds if r.model == name)
             return JudgedAnswers(X, rows, codes[rows], shares, shares.argmax(axis=1), words, repeats=repeats)
     return _folds(model, X, np.asarray(y), codes, classes)
+
+
+def at_threshold(found: JudgedAnswers, cut: tuple[float, Any], classes: list[Any]) -> JudgedAnswers:
+    """The same rows, answered by a threshold t of the positive class's probability, and not by the larger of two."""
+    if found.P is None:
+        return found
+    t, positive = cut
+    side = classes.index(positive)
+    said = np.where(found.P[:, side] >= t, side, 1 - side)
+    words = f"{found.words}, called {positive} from a probability of {t:.3g} on"
+    return replace(found, said=said, words=words)
 
 
 def rows_of(known: float | None) -> str:

@@ -7,6 +7,7 @@ ROWS × POINTS predictions a column drawn.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -61,7 +62,7 @@ def columns(
     if worth is None:
         parts.append(paragraph(f"No importance of columns is shown: {why}."))
     else:
-        parts += [_said(worth), _picture(worth, words), _table(worth)]
+        parts += [said_of(worth), picture_of(worth, words), table_of(worth)]
     drawn, left = _dependence(model, X, classes, worth, clock)
     if drawn:
         said = (
@@ -121,7 +122,7 @@ def _fewer(n: int, share: float) -> int:
     return rows
 
 
-def _said(worth: Importance) -> str:
+def said_of(worth: Importance) -> str:
     metric = METRICS[worth.metric]
     way = "falls" if metric.higher else "rises"
     return paragraph(
@@ -132,7 +133,7 @@ def _said(worth: Importance) -> str:
     )
 
 
-def _picture(worth: Importance, words: str) -> str:
+def picture_of(worth: Importance, words: str) -> str:
     title = "Importance of columns, out of fold"
     drawn = pictures.attempt(
         lambda: ImportanceDisplay.from_importance(worth, name=words, title=title, theme="light")
@@ -142,7 +143,7 @@ def _picture(worth: Importance, words: str) -> str:
     )
 
 
-def _table(worth: Importance) -> str:
+def table_of(worth: Importance) -> str:
     rows = []
     for name, drop in zip(worth.names, worth.drop):
         places = digits(drop, METRICS[worth.metric].places)
@@ -161,15 +162,17 @@ def _dependence(
     """(figures of the foremost columns, what was left out and why)."""
     if worth is None or not hasattr(model, "predict_proba"):
         return [], []
+    return moving(lambda rows: np.asarray(model.predict_proba(rows)), X, classes, worth, clock)
+
+
+def moving(
+    f: Callable[[Any], Any], X: Any, classes: list[Any], worth: Importance, clock: Clock
+) -> tuple[list[str], list[str]]:
+    """The same of any f: table → (n, K), or (n, 1) of numbers, which have no classes."""
     asked = [j for j, drop in zip(worth.columns, worth.drop) if drop.mean > 0]
     figures: list[str] = []
     left: list[str] = []
-    ends = clock.share(PARTS["dependence"])
-    own = Clock(ends)
-
-    def f(rows: Any) -> Any:
-        return np.asarray(model.predict_proba(rows))
-
+    own = Clock(clock.share(PARTS["dependence"]))
     for j in asked:
         if len(figures) == DRAWN:
             break

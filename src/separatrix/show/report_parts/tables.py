@@ -65,7 +65,8 @@ def span_text(name: str, found: Interval) -> str:
 def ranking(comparison: Comparison) -> str:
     """Every model with intervals, best first, and whether its difference from the best is real."""
     by = comparison.metric
-    shown = [by, *(m for m in ("log_loss", "accuracy", "auc", "calibration_error") if m != by)]
+    usual = ("log_loss", "accuracy", "auc", "calibration_error")
+    shown = [by, *(m for m in (comparison.metrics if comparison.task == "regression" else usual) if m != by)]
     shown = [
         m for m in shown if any(np.isfinite(comparison.scores[name][m].mean) for name in comparison.ranking)
     ]
