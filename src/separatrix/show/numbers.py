@@ -20,7 +20,7 @@ from separatrix.judge.scores import mae, r2, rmse
 from separatrix.show.look import DASHED, Axes, Display, Theme, head, key
 
 POINTS = 2_000
-RUNS = 20  # of the rows in the order of ŷ, of which medians are taken
+RUNS = 12  # of the rows in the order of ŷ, of which medians are taken
 
 
 @dataclass(eq=False)
@@ -131,7 +131,7 @@ class ErrorsDisplay(_Answers):
     @property
     def runs(self) -> FloatArray:
         order = np.argsort(self.predicted, kind="stable")
-        parts = np.array_split(order, max(min(RUNS, len(order) // 15), 1))
+        parts = np.array_split(order, max(min(RUNS, len(order) // 40), 1))
         errors = self.y - self.predicted
         return np.array(
             [[np.median(self.predicted[p]), *np.quantile(errors[p], [0.1, 0.5, 0.9])] for p in parts]
