@@ -63,7 +63,7 @@ def check_tuned(name: str) -> None:
     Traceback (most recent call last):
         ...
     separatrix.app.errors.UsageError: lda has no settings to choose from: leave --tune out, or tune one of logistic, \
-naive_bayes, multinomial_nb, linear_svc, svc, adaboost, bagged_trees, extra_trees, random_forest
+ordinal, naive_bayes, multinomial_nb, linear_svc, svc, adaboost, bagged_trees, extra_trees, random_forest
     """
     if name not in TUNED:
         raise UsageError(
