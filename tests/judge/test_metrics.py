@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 from sklearn.datasets import load_breast_cancer
 
-from separatrix import LinearDiscriminantAnalysis, load, save
+from separatrix import LinearDiscriminantAnalysis, compare, load, save
 from separatrix.judge import threshold
-from separatrix.judge.scores import METRICS, by_class, scores_of, table_of
+from separatrix.judge.label_scores import by_class, table_of
+from separatrix.judge.scores import METRICS, scores_of
 from separatrix.models.threshold import threshold_of, with_threshold, without_threshold
 from tests.draws import examples
 
@@ -161,3 +162,14 @@ def test_the_model_stands_once_in_its_file(tmp_path) -> None:
     save(with_threshold(plain, 0.9, positive=1), tmp_path / "careful.sepx")
     sizes = [(tmp_path / f"{name}.sepx").stat().st_size for name in ("plain", "careful")]
     assert sizes[1] < 1.2 * sizes[0]
+
+
+def test_rows_kept_apart_are_answered_by_the_threshold() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    given = {"models": ["lda", "majority"], "cv": 3, "budget": None, "test": (X[400:], y[400:])}
+    found = compare(X[:400], y[:400], threshold="cost", cost=[[0, 9], [1, 0]], **given)
+    assert found.threshold is not None and found.positive == 0
+    said = found.best_model.predict(X[400:])
+    assert found.tested[found.best]["recall"].mean == sk.recall_score(y[400:], said, pos_label=0)
+    assert found.tested[found.best]["accuracy"].mean == np.mean(said == y[400:])
+    assert (said != found.models[found.best].predict(X[400:])).any()

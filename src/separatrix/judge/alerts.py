@@ -30,13 +30,12 @@ from separatrix.data.door import read_labels
 from separatrix.judge.alert import SEVERITIES, Alert
 from separatrix.judge.decomposition import equal_rows
 from separatrix.judge.facts import read_X
-from separatrix.judge.target_alerts import MANY, target_alerts
+from separatrix.judge.target_alerts import MANY, copies_of, target_alerts
 
 __all__ = ["SEVERITIES", "Alert", "alerts"]
 
 TAKEN_AWAY = 0.97  # of the majority's error, by one column
 CHANCE = 1e-6
-CLOSE = 1e-4  # of a correlation of 1: a copy of the target
 NEARLY_ALL = 0.95
 MUCH = 0.05  # of the rows
 RARE = 5  # rows of a level
@@ -117,24 +116,9 @@ def alerts(
         told = {alert.column for alert in own if alert}
         found += [alert for alert in own if alert]
         seen = [c for c in columns if c.name not in told and c.kind not in UNSEEN]
-        found += _copies(seen, np.asarray(y, dtype=float)) if numbers else _leaks(seen, codes, classes)
+        found += copies_of(seen, np.asarray(y, dtype=float)) if numbers else _leaks(seen, codes, classes)
         found += [*_constant(columns), *_rare(columns, told), *_gaps(columns), *_twins(columns)]
     return sorted(found, key=lambda a: (SEVERITIES.index(a.severity), a.kind != "leakage"))
-
-
-def _copies(columns: list[_Column], y: FloatArray) -> Iterator[Alert]:
-    """Columns that are the target in other units, or nearly: |r| above 0.9999 on the rows that have both."""
-    for column in columns:
-        if column.numbers is None:
-            continue
-        there = np.isfinite(column.numbers)
-        a, b = column.numbers[there], y[there]
-        if len(a) < MANY or a.min() == a.max() or b.min() == b.max():
-            continue
-        r = float(np.corrcoef(a, b)[0, 1])
-        if abs(r) > 1 - CLOSE:
-            told = f"{column.said} is the target in other units, or nearly (r = {r:.6f}): is it known beforehand?"
-            yield Alert("leakage", "serious", column.name, told)
 
 
 # ---- columns ----

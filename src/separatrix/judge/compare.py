@@ -28,22 +28,30 @@ from sklearn.utils.validation import _num_samples
 
 from separatrix.core.words import joined
 from separatrix.data.checks import check_known
-from separatrix.data.door import is_count, read_labels
 from separatrix.data.engine import available_cores, current_engine
 from separatrix.data.interrupts import until_interrupted
 from separatrix.judge.alerts import Alert, alerts
+from separatrix.judge.asked import (
+    check_amounts,
+    check_probabilities,
+    levels_of,
+    order_of_classes,
+    read_test,
+    refuse_of_numbers,
+    side_of,
+)
 from separatrix.judge.budget import Allowed
-from separatrix.judge.candidates import Candidate, read_models
-from separatrix.judge.comparison import Comparison, Refits
+from separatrix.judge.candidates import read_models
+from separatrix.judge.comparison import Comparison
 from separatrix.judge.contest import FLOORS, Contest, FoldResult
 from separatrix.judge.facts import TableFacts, encoder_of, read_numbers, read_two, read_X
-from separatrix.judge.fits import codes_in
 from separatrix.judge.folds import dealt_splits, numbered_splits, sample, unjudged
 from separatrix.judge.plan import Plan
 from separatrix.judge.progress import Progress
 from separatrix.judge.ranking import rank
+from separatrix.judge.refits import Refits
 from separatrix.judge.schedule import Race
-from separatrix.judge.scores import METRICS, Interval, metric_of, read_cost
+from separatrix.judge.scores import Interval, metric_of, read_cost
 from separatrix.judge.standing import Standing
 from separatrix.judge.threshold import Threshold, check_threshold, out_of_fold
 from separatrix.judge.tuning import settled
@@ -160,14 +168,14 @@ def compare(
     chosen = metric_of(
         metric or ("rmse" if numbers else "log_loss"), RANKED_NUMBERS_BY if numbers else RANKED_BY
     )
-    _check(budget, level, n_jobs)
+    check_amounts(budget, level, n_jobs)
     again = None if plan is None else Plan.read(plan)
     X = read_X(X)
     n = _num_samples(X)
     if y is None:
         raise ValueError("compare needs the labels: y is None")
     if numbers:
-        _refuse_of_numbers(cost=cost, positive=positive)
+        refuse_of_numbers(cost=cost, positive=positive)
         classes, codes = np.empty(0, dtype=object), read_numbers(y, n)
         labels, matrix, side = codes, None, None
     else:
@@ -187,11 +195,11 @@ def compare(
     seed = seed_of(random_state) if again is None else again.seed
     if numbers:
         splits = tuple(numbered_splits(cv, groups, time, codes, seed))
-        tested = None if test is None else _read_test(test, X, None)
+        tested = None if test is None else read_test(test, X, None)
     else:
-        _check_probabilities(candidates, chosen.name, facts)
+        check_probabilities(candidates, chosen.name, facts)
         splits = tuple(dealt_splits(cv, groups, time, codes, classes, seed))
-        tested = None if test is None else _read_test(test, X, classes)
+        tested = None if test is None else read_test(test, X, classes)
     tell = _teller(on_progress, verbose)
 
     odd = tuple(alerts(X, labels, kinds=kinds, numbers=numbers))
@@ -239,6 +247,7 @@ def _outcome(
         return fitted_to_all(contest, name, standing[name].tuned, standing[name].rows)
 
     refits = Refits(ranking.names, fit)
+    threshold = None if by is None else _threshold(contest, ranking.results[best], by)
     on_test: dict[str, dict[str, Interval]] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the folds' own warnings say the same
@@ -248,7 +257,9 @@ def _outcome(
                 _ = refits[best]
                 for name in ranking.names if tested is not None else ():
                     if name == best or race.to_refit(name) <= race.allowed.left():
-                        on_test[name] = _on_test(refits[name], tested, contest, level)
+                        on_test[name] = _on_test(
+                            refits[name], tested, contest, level, threshold if name == best else None
+                        )
             race.interrupted = watch.interrupted
     spent = race.allowed.elapsed()
     race.say("done", None, -1, f"{len(ranking.names)} models ranked in {spent:.1f} s")
@@ -277,7 +288,7 @@ def _outcome(
         theirs=tuple(m for m, c in contest.candidates.items() if not c.ours),
         classes=contest.facts.classes,
         codes=contest.codes,
-        threshold=None if by is None else _threshold(contest, ranking.results[best], by),
+        threshold=threshold,
         task="regression"
         if contest.numbers
         else "classification"
@@ -369,116 +380,15 @@ def _looked_at(metric: str, numbers: bool) -> str:
     return "accuracy" if metric == "accuracy" else "log_loss"
 
 
-# ---- the door ----
-
-
-def order_of_classes(task: str, order: Any, y: Any) -> Sequence[Any] | None:
-    """The order as it was given, or as a Categorical has it; refused where no order was asked for."""
-    if task != "ordinal":
-        if order is not None:
-            raise ValueError('order is of classes with an order: add task="ordinal", or leave it out')
-        return None
-    if order is not None:
-        return list(order)
-    held: Any = getattr(y, "cat", None) or getattr(y, "dtype", None)
-    return list(held.categories) if getattr(held, "ordered", False) else None
-
-
-def levels_of(order: Sequence[Any] | None, classes: np.ndarray) -> tuple[Any, ...] | None:
-    """The classes from the lowest to the highest; None of words without an order.
-
-    >>> levels_of(["low", "high"], np.array(["high", "low"])), levels_of(None, np.array([1, 2, 3]))
-    (('low', 'high'), (1, 2, 3))
-    """
-    known = classes.tolist()
-    if order is None:
-        return tuple(known) if classes.dtype.kind in "biuf" else None
-    place = {str(label): label for label in known}
-    named = [str(label) for label in order]
-    lacking = [label for label in place if label not in named]
-    if lacking:
-        raise ValueError(
-            f"order lacks the class {lacking[0]!r}: name every class, from the lowest to the highest"
-        )
-    if len(set(named)) < len(named):
-        raise ValueError("order names a class twice: name every class once, from the lowest to the highest")
-    return tuple(place[label] for label in named if label in place)
-
-
-def side_of(positive: Any, classes: np.ndarray, codes: np.ndarray) -> int | None:
-    """The number of the positive class; the rarer of two where none is named (of equals the second), None of more.
-
-    >>> (
-    ...     side_of(None, np.array(["no", "yes"]), np.array([0, 0, 1])),
-    ...     side_of("no", np.array(["no", "yes"]), np.array([0])),
-    ... )
-    (1, 0)
-    """
-    known = classes.tolist()
-    if positive is not None:
-        named = [k for k, label in enumerate(known) if label == positive or str(label) == str(positive)]
-        if not named:
-            raise ValueError(f"positive={positive!r} is no class of y: the classes are {known}")
-        if len(known) > 2:
-            raise ValueError(f"positive is one of two classes, and y has {len(known)}: leave it out")
-        return named[0]
-    counts = np.bincount(codes, minlength=len(known))
-    return int(counts[0] < counts[1]) ^ 1 if len(known) == 2 else None
-
-
-def _refuse_of_numbers(**given: Any) -> None:
-    for name, value in given.items():
-        if value is not None:
-            raise ValueError(f'{name} is of classes, and task="regression" predicts numbers: leave it out')
-
-
-def _check(budget: Any, level: Any, n_jobs: Any) -> None:
-    number = isinstance(budget, (int, float, np.number)) and not isinstance(budget, bool)
-    if budget is not None and not (number and budget > 0):
-        raise ValueError(f"budget must be a number of seconds above 0, or None for no limit; got {budget!r}")
-    if not (isinstance(level, (float, np.floating)) and 0 < level < 1):
-        raise ValueError(f"level must be a share in (0, 1), 0.95 for 95 %; got {level!r}")
-    if n_jobs is not None and (not is_count(n_jobs) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
-
-
-def _check_probabilities(candidates: Mapping[str, Candidate], metric: str, facts: TableFacts) -> None:
-    if METRICS[metric].needs == "labels":
-        return
-    for name, candidate in candidates.items():
-        if not hasattr(candidate.make(facts, 0, "log_loss"), "predict_proba"):
-            raise ValueError(
-                f'{name} has no predict_proba, which metric="{metric}" needs: use metric="accuracy", or calibrate it'
-            )
-
-
-def _read_test(test: Any, X: Any, classes: np.ndarray | None) -> tuple[Any, np.ndarray]:
-    if hasattr(test, "labels") and hasattr(test, "frame"):
-        test = (test.frame, test.labels)
-    if not (isinstance(test, (tuple, list)) and len(test) == 2):
-        raise ValueError("test must be a pair (X, y) of rows kept apart and their labels")
-    rows = read_X(test[0])
-    if hasattr(X, "columns") != hasattr(rows, "columns"):
-        raise ValueError("test must be a table of the same kind as X: both frames, or both arrays")
-    if not hasattr(X, "columns") and rows.shape[1] != X.shape[1]:
-        raise ValueError(f"test has {rows.shape[1]} columns, X has {X.shape[1]}: give the same columns")
-    if classes is None:
-        return rows, read_numbers(test[1], _num_samples(rows))
-    found, codes = read_labels(test[1], _num_samples(rows))
-    new = [label for label in found.tolist() if label not in classes.tolist()]
-    if new:
-        raise ValueError(
-            f"test has the label {new[0]!r}, which y has not: the classes are {classes.tolist()}"
-        )
-    return rows, codes_in(np.asarray(found)[codes], classes)
-
-
 def _on_test(
-    model: BaseEstimator, test: tuple[Any, np.ndarray], contest: Contest, level: float
+    model: BaseEstimator, test: tuple[Any, np.ndarray], contest: Contest, level: float, cut: Threshold | None
 ) -> dict[str, Interval]:
     """Scores on rows kept apart, with percentile intervals over bootstraps of those rows."""
     X, codes = test
     said, P = contest.answers(model, X)
+    if cut is not None and P is not None:
+        side = contest.facts.classes.tolist().index(cut.positive)
+        said = np.where(P[:, side] >= cut.value, side, 1 - side)
     whole = contest.scores(codes, said, P)
     rng = np.random.default_rng(contest.seed)
     draws = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from separatrix.judge.folds import Split
 from separatrix.judge.plan import Plan
 from separatrix.judge.ranking import Difference
 from separatrix.judge.reasons import rows_in_words
+from separatrix.judge.refits import Refits
 from separatrix.judge.scores import METRICS, Interval, digits, metrics_of
 from separatrix.judge.standing import BEHIND, Standing
 from separatrix.judge.threshold import Threshold
@@ -38,38 +39,6 @@ LABELS = {"calibration_error": "calib."}  # with them the table fits into 80 col
 WIDTH = 80
 CLIP = 160  # characters of why a model failed
 MARKS = {"serious": "#D55E00", "warning": "#E69F00", "note": "#777777"}
-
-
-class Refits(Mapping[str, Any]):
-    """name → the model fitted to all rows, as a pipeline from the columns as given; fitted when first asked for.
-
-    ``models[name]`` fits it where that has not been done; ``models.fitted`` names those that are.
-    """
-
-    def __init__(self, names: tuple[str, ...], fit: Callable[[str], Any]):
-        self._names, self._fit = names, fit
-        self._held: dict[str, Any] = {}
-        self.told: set[str] = set()  # given their scores out of fold: once, as they may be fitted anew
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._names:
-            raise KeyError(f"{name!r} was not compared: the models are {', '.join(self._names)}")
-        if name not in self._held:
-            self._held[name] = self._fit(name)
-        return self._held[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    @property
-    def fitted(self) -> tuple[str, ...]:
-        return tuple(name for name in self._names if name in self._held)
-
-    def __repr__(self) -> str:
-        return f"models: {', '.join(self._names)}; fitted to all rows: {', '.join(self.fitted) or 'none yet'}"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -275,7 +244,7 @@ class Comparison:
             places = max(digits(r, metric.places) for r in rows)
             labels[name], formats[name] = LABELS.get(name, metric.title), f".{places}f"
             if name != shown[-1] or len(shown) < len(SHOWN):
-                halves = np.array([_half(r) for r in rows])  # one that would read as 0.000 is not written
+                halves = np.array([r.half for r in rows])  # one that would read as 0.000 is not written
                 columns[f"{name} ±"] = np.where(halves < 0.5 * 10.0**-places, np.nan, halves)
                 labels[f"{name} ±"], formats[f"{name} ±"] = "±", formats[name]
         if len({self.standing[m].folds for m in self.ranking}) > 1:
@@ -481,12 +450,3 @@ class Comparison:
         return above + self.table().to_html()
 
     _repr_html_ = to_html
-
-
-def _half(found: Interval) -> float:
-    """Half the width of an interval; NaN of one without width, which says nothing of how sure a score is.
-
-    >>> _half(Interval(0.9, 0.8, 1.0)), _half(Interval(0.7, 0.7, 0.7))
-    (0.09999999999999998, nan)
-    """
-    return found.half if found.half > 1e-12 * max(abs(found.mean), 1.0) else float("nan")

@@ -23,7 +23,7 @@ from separatrix.judge.candidates import KERNEL_ROWS, WORK, YARDSTICK, Candidate,
 from separatrix.judge.facts import TableFacts
 from separatrix.judge.fits import checkpoint
 from separatrix.judge.folds import numeric_splits, sample, strata_of
-from separatrix.judge.scores import mae, rmse
+from separatrix.judge.label_scores import mae, rmse
 from separatrix.judge.suitability import RULES
 from separatrix.judge.tuning import SEARCH_ROWS, Fold, Tuned
 from separatrix.models.catalogue import OF_NUMBERS

@@ -3,22 +3,26 @@
     target        more than 20 different numbers: a quantity? whole numbers or words in order: grades?
     lone class    classes of one row: whoever is fitted to it cannot be judged on it
     imbalance     a class that is rare beside the others
+    copy          of a target of numbers: a column that is it in other units
 
 Row V1. Shapes: classes (K,), codes (n,). Cost: O(n).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
+from separatrix.core.numerics import FloatArray
 from separatrix.core.words import and_more
 from separatrix.judge.alert import Alert
 
 QUANTITY = 20  # different numbers beyond which they are hardly names
 MANY = 20  # rows that prove something
 SMALL, TINY = 0.1, 0.02  # share of the smallest class
+CLOSE = 1e-4  # of a correlation of 1: a copy of the target
 CLEAR = 0.8  # share of the largest class from which accuracy says little
 GRADES = 5  # numbers in a row from which they may be grades
 UNEVEN = 3  # how often more the most frequent of grades is there than the least
@@ -105,3 +109,18 @@ def _imbalance(classes: np.ndarray, codes: np.ndarray, counts: np.ndarray) -> It
         else:
             told += ": little is learned of it, and scores of it are rough"
         yield Alert("imbalance", "warning" if share < TINY or counts.min() < MANY else "note", None, told)
+
+
+def copies_of(columns: Iterable[Any], y: FloatArray) -> Iterator[Alert]:
+    """Columns that are the target in other units, or nearly: |r| above 0.9999 on the rows that have both."""
+    for column in columns:
+        if column.numbers is None:
+            continue
+        there = np.isfinite(column.numbers)
+        a, b = column.numbers[there], y[there]
+        if len(a) < MANY or a.min() == a.max() or b.min() == b.max():
+            continue
+        r = float(np.corrcoef(a, b)[0, 1])
+        if abs(r) > 1 - CLOSE:
+            told = f"{column.said} is the target in other units, or nearly (r = {r:.6f}): is it known beforehand?"
+            yield Alert("leakage", "serious", column.name, told)

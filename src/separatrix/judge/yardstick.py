@@ -20,7 +20,31 @@ from separatrix.judge.fits import checkpoint
 STEPS = 10
 
 
-class HistogramBoosting(HistGradientBoostingClassifier):
+class _InSteps:
+    """Fitted in steps, on one thread; dense rows are made of sparse ones."""
+
+    def __init__(
+        self,
+        *,
+        max_iter: int = 100,
+        early_stopping: bool = False,
+        warm_start: bool = False,
+        random_state: Any = 0,
+    ):
+        super().__init__(  # type: ignore[call-arg]
+            max_iter=max_iter, early_stopping=early_stopping, warm_start=warm_start, random_state=random_state
+        )
+
+    def fit(self, X: Any, y: Any) -> Any:
+        _grown(self, super().fit, X, y)  # type: ignore[misc]
+        return self
+
+    def predict(self, X: Any) -> Any:
+        with threadpool_limits(1, user_api="openmp"):
+            return super().predict(_dense(X))  # type: ignore[misc]
+
+
+class HistogramBoosting(_InSteps, HistGradientBoostingClassifier):
     """scikit-learn's HistGradientBoostingClassifier without early stopping; it reads sparse tables too.
 
     >>> from sklearn.datasets import load_iris
@@ -33,53 +57,13 @@ class HistogramBoosting(HistGradientBoostingClassifier):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        max_iter: int = 100,
-        early_stopping: bool = False,
-        warm_start: bool = False,
-        random_state: Any = 0,
-    ):
-        super().__init__(
-            max_iter=max_iter, early_stopping=early_stopping, warm_start=warm_start, random_state=random_state
-        )
-
-    def fit(self, X: Any, y: Any) -> HistogramBoosting:
-        _grown(self, super().fit, X, y)
-        return self
-
-    def predict(self, X: Any) -> Any:
-        with threadpool_limits(1, user_api="openmp"):
-            return super().predict(_dense(X))
-
     def predict_proba(self, X: Any) -> Any:
         with threadpool_limits(1, user_api="openmp"):
             return super().predict_proba(_dense(X))
 
 
-class HistogramBoostingNumbers(HistGradientBoostingRegressor):
+class HistogramBoostingNumbers(_InSteps, HistGradientBoostingRegressor):
     """The same of numbers: scikit-learn's HistGradientBoostingRegressor without early stopping."""
-
-    def __init__(
-        self,
-        *,
-        max_iter: int = 100,
-        early_stopping: bool = False,
-        warm_start: bool = False,
-        random_state: Any = 0,
-    ):
-        super().__init__(
-            max_iter=max_iter, early_stopping=early_stopping, warm_start=warm_start, random_state=random_state
-        )
-
-    def fit(self, X: Any, y: Any) -> HistogramBoostingNumbers:
-        _grown(self, super().fit, X, y)
-        return self
-
-    def predict(self, X: Any) -> Any:
-        with threadpool_limits(1, user_api="openmp"):
-            return super().predict(_dense(X))
 
 
 def _grown(model: Any, fit: Callable[..., Any], X: Any, y: Any) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from separatrix.core.numerics import FloatArray
 from separatrix.judge.dependence import ends_of
-from separatrix.judge.scores import mae, r2, rmse
+from separatrix.judge.label_scores import mae, r2, rmse
 from separatrix.show.look import DASHED, Axes, Display, Theme, head, key
 
 POINTS = 2_000

@@ -82,7 +82,7 @@ def real(name):
 @pytest.mark.parametrize("name", ["wine_quality/winequality-red", "abalone"])
 @pytest.mark.parametrize("link", ["logit", "probit"])
 def test_real_tables_against_statsmodels(name, link):
-    from statsmodels.miscmodels.ordinal_model import OrderedModel
+    OrderedModel = pytest.importorskip("statsmodels.miscmodels.ordinal_model").OrderedModel
 
     X, y = real(name)
     mean, spread = X.mean(axis=0), X.std(axis=0)

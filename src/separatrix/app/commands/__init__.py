@@ -6,6 +6,31 @@ from typing import Annotated, Any
 
 import typer
 
+from separatrix.app.commands.options import (
+    Budget,
+    ByTime,
+    Costs,
+    Data,
+    Delimiter,
+    Exhaustive,
+    Groups,
+    Header,
+    Json,
+    Kinds,
+    MetricNamed,
+    ModelFileArgument,
+    Models,
+    Order,
+    OutFolder,
+    PlanFile,
+    Positive,
+    Quiet,
+    Seed,
+    Target,
+    Task,
+    TestRows,
+    ThresholdBy,
+)
 from separatrix.app.say import Say
 from separatrix.models.catalogue import BY_NAME, OF_NUMBERS, TUNED
 
@@ -25,48 +50,6 @@ app = typer.Typer(
         "class, or a bundled name: iris, wine, breast-cancer, digits, enjoy-sport."
     ),
 )
-
-Data = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        help="A file (book.xlsx::SHEET, shop.db::TABLE), a folder of texts, or a bundled name.",
-    ),
-]
-ModelFileArgument = Annotated[
-    str, typer.Argument(metavar="MODELFILE", help="A file written by compare or fit.")
-]
-Target = Annotated[
-    str | None,
-    typer.Option(
-        "--target",
-        "-t",
-        metavar="COLUMN",
-        help="The column to predict. Default: class, target, label, y or the last.",
-    ),
-]
-Kinds = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--kinds",
-        metavar="COLUMN=KIND,…",
-        help="What columns are where rules err: continuous, discrete, nominal, target (nominal, coded by the target "
-        "out of fold), date, text; identifier, leak, constant (left out).",
-    ),
-]
-Header = Annotated[
-    bool | None,
-    typer.Option("--header/--no-header", help="Whether the first line holds names.", show_default=False),
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option("--delimiter", metavar="CHARACTER", help="Between cells; 'tab' for a tab. Default: found."),
-]
-Seed = Annotated[
-    int, typer.Option("--seed", help="Of folds and models; the same seed gives the same numbers.")
-]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, nothing else.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 
 
 def _mark(delimiter: str | None) -> str | None:
@@ -115,91 +98,20 @@ def _root(
 def _compare(
     data: Data,
     target: Target = None,
-    budget: Annotated[
-        float,
-        typer.Option(
-            "--budget",
-            "-b",
-            metavar="SECONDS",
-            help="About how long it may take, the report too; 0: no clock.",
-        ),
-    ] = 60.0,
-    exhaustive: Annotated[
-        bool,
-        typer.Option("--exhaustive", help="No clock: all that is planned is done, the same on any machine."),
-    ] = False,
-    plan: Annotated[
-        str | None,
-        typer.Option(
-            "--plan",
-            metavar="FILE",
-            help="Run again what an earlier run wrote to plan.json, to the same numbers.",
-        ),
-    ] = None,
-    models: Annotated[
-        str | None, typer.Option("--models", "-m", metavar="A,B", help="Only these. Default: all that suit.")
-    ] = None,
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            "--metric",
-            help="What ranks: log_loss (default), accuracy, auc, brier, balanced_accuracy, mcc, precision, recall, "
-            "f1, average_precision, cost; of numbers rmse (default), mae, r2.",
-        ),
-    ] = None,
-    task: Annotated[
-        str,
-        typer.Option(
-            "--task", help="classification, regression (numbers), or ordinal (classes with an order)."
-        ),
-    ] = "classification",
-    order: Annotated[
-        str | None,
-        typer.Option("--order", metavar="A,B,C", help="For --task ordinal: the classes from the lowest up."),
-    ] = None,
-    positive: Annotated[
-        str | None,
-        typer.Option(
-            "--positive",
-            metavar="CLASS",
-            help="Of two: whom precision, recall, F1 are of. Default: the rarer.",
-        ),
-    ] = None,
-    threshold: Annotated[
-        str | None,
-        typer.Option(
-            "--threshold",
-            metavar="METRIC",
-            help="Choose the winner's threshold out of fold by f1, mcc, accuracy, balanced_accuracy or cost; it is "
-            "saved with the model.",
-        ),
-    ] = None,
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            "--groups", metavar="COLUMN", help="Rows of one value are never learned from and judged at once."
-        ),
-    ] = None,
-    by_time: Annotated[
-        str | None,
-        typer.Option("--time", metavar="COLUMN", help="What is judged comes after all that is learned from."),
-    ] = None,
-    cost: Annotated[
-        str | None,
-        typer.Option(
-            "--cost",
-            metavar="FILE|JSON",
-            help="A matrix, a row for each true class, or {true class: {answer: cost}}; ranks by cost.",
-        ),
-    ] = None,
-    test: Annotated[
-        str | None,
-        typer.Option("--test", metavar="FILE", help="Rows kept apart, on which models are judged too."),
-    ] = None,
-    out: Annotated[
-        str | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Where files go. Default: out/NAME of the data."),
-    ] = None,
+    budget: Budget = 60.0,
+    exhaustive: Exhaustive = False,
+    plan: PlanFile = None,
+    models: Models = None,
+    metric: MetricNamed = None,
+    task: Task = "classification",
+    order: Order = None,
+    positive: Positive = None,
+    threshold: ThresholdBy = None,
+    groups: Groups = None,
+    by_time: ByTime = None,
+    cost: Costs = None,
+    test: TestRows = None,
+    out: OutFolder = None,
     kinds: Kinds = None,
     header: Header = None,
     delimiter: Delimiter = None,

@@ -22,7 +22,8 @@ from separatrix.app.models import check_tuned, entry_of, made, named, tuner
 from separatrix.app.outputs import folder
 from separatrix.app.say import Say
 from separatrix.judge.facts import read_numbers
-from separatrix.judge.scores import METRICS, r2, rmse
+from separatrix.judge.label_scores import r2, rmse
+from separatrix.judge.scores import METRICS
 from separatrix.tables.table import Table
 
 SHOWN = 6  # settings that are listed

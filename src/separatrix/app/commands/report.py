@@ -14,7 +14,7 @@ from separatrix.app.kept import Kept, open_model
 from separatrix.app.outputs import folder, write_text
 from separatrix.app.pages import page_of
 from separatrix.app.say import Say
-from separatrix.judge.compare import side_of
+from separatrix.judge.asked import side_of
 from separatrix.judge.fits import codes_in
 from separatrix.judge.scores import METRICS, bootstrapped, bootstrapped_numbers, metrics_of
 from separatrix.models.threshold import threshold_of
