@@ -83,10 +83,11 @@ class MarginMachine:
             least = min(plus, minus)
             shrink = np.array([least / v if v > 0 else 1.0 for v in (plus, minus)])
         for r, side, cap in zip(shrink, sides, (self.up, self.down), strict=True):
-            dual += r * float(self.target @ side - self.epsilon * np.abs(side).sum())
+            width = self.epsilon * float(np.abs(side).sum()) if self.epsilon else 0.0
+            dual += r * (float(self.target @ side) - width)
             if self.squared:
                 on = side != 0
-                dual -= r * r * float(np.sum(side[on] ** 2 / (4.0 * cap[on])))
+                dual -= r * r * float((side[on] ** 2 / (4.0 * cap[on])).sum())
         v = shrink @ pull
         dual -= 0.5 * float(v @ v)
         primal = 0.5 * float(coef @ coef)
