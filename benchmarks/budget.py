@@ -33,7 +33,7 @@ TABLES = {
     "sonar": ("sonar", "Class"),
     "ionosphere": ("ionosphere", "class"),
     "glass": ("glass", "Type"),
-    "vehicle": ("vehicle", "class"),
+    "vehicle": ("vehicle", "Class"),
     "soybean": ("soybean", "class"),
     "car": ("car", "class"),
     "voting": ("voting", "class"),
