@@ -36,7 +36,7 @@ TABLES = {
     "vehicle": ("vehicle", "Class"),
     "soybean": ("soybean", "class"),
     "car": ("car", "class"),
-    "voting": ("voting", "class"),
+    "voting": ("voting", "Class"),
     "splice": ("splice", "Class"),
     "sick": ("sick", "Class"),
     "yeast": ("yeast", "target"),
