@@ -44,7 +44,8 @@ def test_a_quantity_asks_for_regression_and_gets_it(run, houses) -> None:
     answers = [float(v) for v in out.split()[1:]]
     assert code == 0 and len(answers) == 120 and np.corrcoef(answers, pd.read_csv(houses).price)[0, 1] > 0.95
     code, out, said = run("report", "o/model.sepx", houses)
-    assert code == 0 and "RMSE" in out and Path("o/report-houses.html").exists()
+    assert code == 0 and "RMSE" in out and "all of these rows, answers included, stand in the table" in said
+    assert "120 rows: rows it was fitted to" in Path("o/report-houses.html").read_text(encoding="utf-8")
     code, _, said = run("predict", "o/model.sepx", houses, "--proba")
     assert code == 1 and "has no probabilities" in said
 

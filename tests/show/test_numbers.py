@@ -91,4 +91,4 @@ def test_the_page_of_a_model_alone_and_of_rows_kept_apart() -> None:
     alone = report_html(model=model, X=X[:100], y=y[:100], title="Houses")
     assert "<h1>Houses</h1>" in alone and "five fits that had not seen it" in alone
     apart = report_html(model=model, X=X[:100], y=y[:100], X_test=X[100:], y_test=y[100:])
-    assert "the 50 rows kept apart" in apart
+    assert "50 rows: rows it had not seen" in apart

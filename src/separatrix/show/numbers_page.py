@@ -25,6 +25,7 @@ from separatrix.show.reading import name_of
 from separatrix.show.report import alerts_section, late_section, ranking_section, verdict_section
 from separatrix.show.report_parts import columns as going_by
 from separatrix.show.report_parts import pictures, tables
+from separatrix.show.report_parts.answers import rows_of
 from separatrix.show.report_parts.clock import Clock
 from separatrix.show.report_parts.reproduce import reproduce
 from separatrix.show.report_parts.words import cell_text, h, listed, number, paragraph, section, table
@@ -41,14 +42,15 @@ def sections(
     X: Any,
     y: Any,
     test: tuple[Any, Any] | None,
+    known: float | None,
     title: str | None,
     source: Any,
     command: str | None,
     clock: Clock,
 ) -> tuple[str, str, list[str]]:
-    """(heading, the top of the page, its sections)."""
+    """(heading, the top of the page, its sections); ``known``: the share of the test rows it was fitted to."""
     numbers = read_numbers(y, len(np.asarray(y)))
-    rows, said, whose = _answers(comparison, model, name, X, numbers, test)
+    rows, said, whose = _answers(comparison, model, name, X, numbers, test, known)
     seen = numbers[rows] if test is None else read_numbers(test[1], len(np.asarray(test[1])))
     words = str(comparison.titles.get(name, name)) if comparison is not None and name else name_of(model)
     heading = title or (f"{words} on {os.path.basename(str(source))}" if source is not None else words)
@@ -73,12 +75,18 @@ def sections(
 
 
 def _answers(
-    comparison: Comparison | None, model: BaseEstimator, name: str | None, X: Any, y: FloatArray, test: Any
+    comparison: Comparison | None,
+    model: BaseEstimator,
+    name: str | None,
+    X: Any,
+    y: FloatArray,
+    test: Any,
+    known: float | None,
 ) -> tuple[np.ndarray, FloatArray, str]:
     """(rows, what was predicted of them, whose answers these are)."""
     if test is not None:
         said = np.asarray(model.predict(test[0]), dtype=float)
-        return np.arange(len(said)), said, f"the {len(said):,} rows kept apart"
+        return np.arange(len(said)), said, f"{len(said):,} rows: {rows_of(known)}"
     if comparison is not None and name is not None:
         rows, said = comparison.out_of_fold(name)
         return rows, said, f"{len(rows):,} rows, each judged by a fit that had not seen it"

@@ -110,7 +110,10 @@ def report_html(
         from separatrix.show.numbers_page import sections
 
         test = None if X_test is None else (X_test, y_test)
-        heading, top, parts = sections(comparison, model, name, X, y, test, title, source, command, clock)
+        share = (1.0 if fitted else known) if X_test is X else 0.0
+        heading, top, parts = sections(
+            comparison, model, name, X, y, test, share, title, source, command, clock
+        )
         return _page(heading, top, parts, None)
     cut, model = threshold_of(model), without_threshold(model)
     check_fitted(model, "writing a report")

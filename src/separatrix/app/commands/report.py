@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from separatrix.app.pages import page_of
 from separatrix.app.say import Say
 from separatrix.judge.asked import side_of
 from separatrix.judge.fits import codes_in
-from separatrix.judge.scores import METRICS, bootstrapped, bootstrapped_numbers, metrics_of
+from separatrix.judge.scores import METRICS, Interval, bootstrapped, bootstrapped_numbers, metrics_of
 from separatrix.models.threshold import threshold_of
 
 LEVEL = 0.95
@@ -41,22 +42,9 @@ def run(
     say.note(str(kept.about), "")
     if left_out:
         say.note(f"{left_out:,} rows without a label were left out")
-    seen = kept.share_seen(X, labels)
-    if seen is not None and seen >= 0.01:  # a few rows may be alike by chance
-        few = "all" if seen == 1 else f"{100 * seen:.0f} %"
-        say.alert(
-            "serious" if seen >= 0.5 else "warning",
-            f"{few} of these rows, answers included, stand in the table the model was fitted to, so that it looks "
-            "better than it is; give rows it has not seen, or see what compare says",
-        )
+    seen = _seen(kept, X, labels, say)
     say.result(f"{data}: {len(labels):,} rows")
-    for name, (value, low, high) in scores.items():
-        metric = METRICS[name]
-        better = "more is better" if metric.higher else "less is better"
-        p = metric.places
-        say.result(
-            f"  {metric.title:<18} {value:.{p}f}   {LEVEL:.0%} from {low:.{p}f} to {high:.{p}f}   ({better})"
-        )
+    _say_scores(scores, say)
     say.result("")
     for line in grid(counts, [str(c) for c in kept.classes.tolist()]):
         say.result(line)
@@ -87,6 +75,29 @@ def run(
     return OK
 
 
+def _seen(kept: Kept, X: Any, labels: np.ndarray, say: Say) -> float | None:
+    """The share of the rows that the model was fitted to, aloud where it is one; None where it cannot be told."""
+    seen = kept.share_seen(X, labels)
+    if seen is not None and seen >= 0.01:  # a few rows may be alike by chance
+        few = "all" if seen == 1 else f"{100 * seen:.0f} %"
+        say.alert(
+            "serious" if seen >= 0.5 else "warning",
+            f"{few} of these rows, answers included, stand in the table the model was fitted to, so that it looks "
+            "better than it is; give rows it has not seen, or see what compare says",
+        )
+    return seen
+
+
+def _say_scores(found: Mapping[str, Interval], say: Say) -> None:
+    for name, (value, low, high) in found.items():
+        metric = METRICS[name]
+        better = "more is better" if metric.higher else "less is better"
+        p = metric.places
+        say.result(
+            f"  {metric.title:<18} {value:.{p}f}   {LEVEL:.0%} from {low:.{p}f} to {high:.{p}f}   ({better})"
+        )
+
+
 def _of_numbers(
     kept: Kept, model: str, data: str, X: Any, y: np.ndarray, left_out: int, out: str | None, say: Say
 ) -> int:
@@ -95,17 +106,13 @@ def _of_numbers(
     say.note(str(kept.about), "")
     if left_out:
         say.note(f"{left_out:,} rows without a number were left out")
+    seen = _seen(kept, X, y, say)
     say.result(f"{data}: {len(y):,} rows")
-    for name, (value, low, high) in found.items():
-        metric = METRICS[name]
-        better = "more is better" if metric.higher else "less is better"
-        p = metric.places
-        say.result(
-            f"  {metric.title:<6} {value:.{p}f}   {LEVEL:.0%} from {low:.{p}f} to {high:.{p}f}   ({better})"
-        )
+    _say_scores(found, say)
     path = Path(out) if out else Path(model).parent / f"report-{stem(data)}.html"
     command = shlex.join(["separatrix", "report", model, data])
-    page = page_of(say, model=kept.model, X=X, y=y, X_test=X, y_test=y, source=data, command=command)
+    given: dict[str, Any] = {"X": X, "y": y, "X_test": X, "y_test": y, "source": data, "command": command}
+    page = page_of(say, model=kept.model, fitted=kept.is_fitted_to(X, y), known=seen, **given)
     if page is not None:
         folder(path.parent)
         write_text(path, page)
@@ -117,6 +124,7 @@ def _of_numbers(
             "source": data,
             "rows": len(y),
             "rows_without_label": left_out,
+            "share_seen_in_training": seen,
             "scores": {name: dict(zip(("value", "low", "high"), v)) for name, v in found.items()},
             "verdict": kept.about.verdict,
             "report": None if page is None else str(path),
